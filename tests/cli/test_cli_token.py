@@ -28,7 +28,7 @@ def scopes_of(library: Path, secret: str) -> set[str] | None:
     """What a server over the library lets a token do."""
     settings = read_server_settings({})
     database = Database.open(database_url(library, settings))
-    caller = Tokens(TokenRows(database), settings).caller(secret)
+    caller = Tokens(TokenRows(database), settings).find_caller(secret)
     database.close()
     return None if caller is None else set(caller.scopes)
 

@@ -100,7 +100,7 @@ def create_app(
             try:
                 yield
             finally:
-                services.pool.stop()  # nobody waits for it any more
+                services.pool.stop()  # its requests have ended
                 await services.jobs.stop()
                 services.library.stop()
                 services.pool.close()
@@ -203,7 +203,7 @@ class FollowUp:
 
 @dataclass(frozen=True)
 class Extension:
-    """What is served beside the rest on request, such as user studies: its API, its pages, and what they work with.
+    """A part of the server that is served on request, such as user studies: its API, its pages and its service.
 
     `start` is called once the services are there, and keeps its own in `app.state`. `pages`: as in `PAGES`, files in
     `static`.

@@ -1,4 +1,4 @@
-"""What operators see of a server: its log, its numbers for Prometheus, whether it is alive and ready.
+"""For operators of a server: its log, its numbers for Prometheus, and whether it is alive and ready.
 
 The log is JSON lines on stderr, for people and programs; one a request if VIEWFINDER_LOG=info. Log and numbers name
 a request by its route (`/api/v1/sessions/{id}`), never by its content: no words, no id, no file, no token.
@@ -38,8 +38,8 @@ LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNI
 UNKNOWN_ROUTE = "(none)"
 
 
-def log_level() -> int:
-    """What `VIEWFINDER_LOG` asks for; a word that is none of ours counts as the default."""
+def read_log_level() -> int:
+    """Reads the level that `VIEWFINDER_LOG` asks for; an unknown word counts as the default."""
     return LEVELS.get(os.environ.get(LEVEL, "").strip().lower(), logging.WARNING)
 
 
@@ -72,20 +72,20 @@ def configure_log() -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.WARNING)
-    logging.getLogger("viewfinder").setLevel(log_level())
+    logging.getLogger("viewfinder").setLevel(read_log_level())
     logging.getLogger("uvicorn.error").addFilter(_is_news)
 
 
 def route_of(scope: Scope) -> str:
-    """The template of the route that took a request (`/api/v1/sessions/{id}`), which names nobody's things."""
+    """The template of the route that took a request (`/api/v1/sessions/{id}`), which holds no id."""
     route = scope.get("route")
     template = getattr(route, "path", None)
     return template if isinstance(template, str) else UNKNOWN_ROUTE
 
 
 def _is_news(record: logging.LogRecord) -> bool:
-    """False for what uvicorn says of a start that failed, which whoever started it tells, with the reason; and for the
-    traceback of a request that it ended itself, when the time for an orderly end was over."""
+    """Leaves out two kinds of uvicorn's messages: that a start failed, which is told with its reason, and the traceback
+    of a request that it ended itself, because the time for an orderly end was over."""
     kind = record.exc_info[0] if record.exc_info else None
     was_ended = kind is not None and issubclass(kind, asyncio.CancelledError)
     return not was_ended and not record.getMessage().startswith("Application startup failed")
@@ -155,7 +155,7 @@ SHARED = "PROMETHEUS_MULTIPROC_DIR"
 
 TURN = ("POST", "/api/v1/sessions/{id}/turns")
 SECONDS = (0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5, 0.75, 1.0, 2.0, 5.0, 10.0, 30.0)
-METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+KNOWN_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 WAITING = ("queued", "running", "paused")
 
 
@@ -197,11 +197,11 @@ class Metrics:
             self._measure(services)  # another process may be asked for the numbers
         method, route = scope["method"], route_of(scope)
         if whole:
-            self._requests.labels(method if method in METHODS else "other", route, str(status)).inc()
+            self._requests.labels(method if method in KNOWN_METHODS else "other", route, str(status)).inc()
         if whole and (method, route) == TURN and status < 300:
             self._turns.observe(seconds)
 
-    def text(self, services: Services) -> bytes:
+    def render(self, services: Services) -> bytes:
         """All numbers, in Prometheus' text format."""
         snapshot = current_snapshot(services.library)
         states = Tally(row.state for row in services.jobs.rows.unfinished())
@@ -211,12 +211,12 @@ class Metrics:
             self._jobs.labels(state).set(states[state])
         if self._shared is None:
             return generate_latest(self.registry)
-        everybody = CollectorRegistry()
-        MultiProcessCollector(everybody, path=self._shared)  # type: ignore[no-untyped-call]
-        return generate_latest(everybody)
+        of_all = CollectorRegistry()
+        MultiProcessCollector(of_all, path=self._shared)  # type: ignore[no-untyped-call]
+        return generate_latest(of_all)
 
     def _measure(self, services: Services) -> None:
-        """What this process has in memory."""
+        """Counts what this process has in memory."""
         self._sessions.set(len(services.conversations))
         self._states.set(MEMO.bytes)
 
@@ -239,7 +239,7 @@ async def ready(services: WithServices) -> Health:
 
     `changes`, where it is among them, says why the server goes on with the pictures that it had.
     """
-    checks = await asyncio.to_thread(check, services)  # not where searches stand in line: they are no reason
+    checks = await asyncio.to_thread(check_parts, services)  # not where searches stand in line: they are no reason
     failed = [f"{name}: {said}" for name, said in checks.items() if said != "ok" and name != CHANGES]
     if failed:
         raise Problem(503, "not-ready", "; ".join(failed), headers={"Retry-After": "5"}, checks=checks)
@@ -258,7 +258,7 @@ async def metrics(request: Request, caller: Reader, services: WithServices) -> R
     """Requests by route and status, how long turns take, open conversations, jobs."""
     metrics = request.app.state.metrics
     assert isinstance(metrics, Metrics)
-    return Response(await asyncio.to_thread(metrics.text, services), media_type=CONTENT_TYPE_LATEST)
+    return Response(await asyncio.to_thread(metrics.render, services), media_type=CONTENT_TYPE_LATEST)
 
 
 @router.get("/version", summary="Which viewfinder this is")
@@ -267,8 +267,8 @@ async def version() -> Version:
     return Version(viewfinder=__version__)
 
 
-def check(services: Services) -> dict[str, str]:
-    """Each part, "ok" or what is wrong with it."""
+def check_parts(services: Services) -> dict[str, str]:
+    """Checks each part; gives "ok", or the reason why it is not."""
     checks = {"database": "ok", "library": "ok"}
     try:
         services.database.check()

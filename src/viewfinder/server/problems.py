@@ -1,4 +1,4 @@
-"""What can go wrong over HTTP, as problem documents (RFC 9457): the one place where errors become answers."""
+"""Errors as problem documents over HTTP (RFC 9457): the one place where they become answers."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _LOG = logging.getLogger("viewfinder.server")
 
 
 class ProblemDocument(BaseModel):
-    """What went wrong: `type` names the kind for programs, `detail` is one line for people."""
+    """An error: `type` names its kind for programs, `detail` is one line for people."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -111,7 +111,7 @@ def problem_of(error: ViewfinderError) -> Problem:
 
 
 ALWAYS = (400, 401, 403, 408, 413, 422, 429, 500, 503, 507)
-"""What any route may answer; `openapi.build_document` takes out what one without a body, parameters or files cannot."""
+"""Statuses of any route; `app.build_document` takes out those that need a body, parameters or files."""
 
 
 def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""What may leave the server of names and messages: no path of this machine, no credentials, only unicode text."""
+"""Cleans names and messages that leave the server: no path of this machine, no credentials, only unicode text."""
 
 from __future__ import annotations
 

@@ -58,11 +58,11 @@ class LimitedConnection(HttpToolsProtocol):
         super().connection_made(transport)
         self._known = {}
         self._answering = []
-        self._hurry()
+        self._start_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Nothing is waited for any more, and nothing of any request is written."""
-        self._rest()
+        self._stop_timer()
         # uvicorn tells only the newest request of the connection; those before it would write to what is gone.
         for cycle in self._answering:
             if not cycle.response_complete:
@@ -96,15 +96,15 @@ class LimitedConnection(HttpToolsProtocol):
         if self._head_bytes > HEAD_BYTES:
             self.transport.close()
         elif self._in_head or (self._in_message and self.cycle is not None and self.cycle.response_complete):
-            self._hurry()  # (a head that makes no sense has begun a message, and no cycle)
+            self._start_timer()  # (a head that makes no sense has begun a message, and no cycle)
         else:
-            self._rest()
+            self._stop_timer()
 
-    def _hurry(self) -> None:
+    def _start_timer(self) -> None:
         if self._timer is None:
             self._timer = self.loop.call_later(self.idle_s, self.transport.close)
 
-    def _rest(self) -> None:
+    def _stop_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -127,7 +127,7 @@ BACKLOG = 2048
 COLLECT_AFTER = (20_000, 20, 50)
 """Objects made, and younger collections, between two collections: fewer than Python's own, whose pauses add up.
 
-They count objects, not bytes: what large requests leave behind is seen to by `BodyLimit`."""
+They count objects, not bytes: what large requests leave behind is collected by `RequestLimits`."""
 
 
 Extensions = Sequence[Callable[[], "Extension"]]

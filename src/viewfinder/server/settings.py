@@ -1,4 +1,4 @@
-"""What a server may be told: by the command line, or by environment variables that begin with VIEWFINDER_."""
+"""The settings of a server, from the command line or from environment variables that begin with VIEWFINDER_."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PROXY_VARIABLE = "FORWARDED_ALLOW_IPS"
 """Which proxies uvicorn believes: where it is set, there is one."""
 
 
-def _threads_of_one(given: dict[str, Any]) -> int:
+def _count_threads(given: dict[str, Any]) -> int:
     """As many as there are cores, over all workers."""
     return max(1, (os.cpu_count() or 1) // int(given.get("workers", 1)))
 
@@ -52,7 +52,7 @@ class ServerSettings(BaseSettings):
     shards: int | None = Field(None, ge=1, le=4096, description="actors that search; by default one a free core")
     workers: int = Field(1, ge=1, le=256, description="processes that serve, on one port")
     threads: int = Field(
-        default_factory=_threads_of_one, ge=1, description="requests that search at once in a process; others wait"
+        default_factory=_count_threads, ge=1, description="requests that search at once in a process; others wait"
     )
     deadline_s: float = Field(30.0, gt=0, description="after which a request is answered with 503")
     idle_s: float = Field(15.0, gt=0, description="how long a client may be silent while it sends a body")

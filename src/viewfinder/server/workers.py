@@ -36,10 +36,10 @@ from viewfinder.server.settings import ServerSettings, database_url
 
 COMMAND = (sys.executable, "-P", "-m", "viewfinder.server.workers")
 
-REST_S = 1.0
+DELAY_S = 1.0
 """The delay before restarting a worker that died while starting; it doubles each time."""
 
-MAX_REST_S = 30.0
+MAX_DELAY_S = 30.0
 
 FORGIVEN_S = 0.25
 """How long to wait after the workers' own time to end before they are killed."""
@@ -70,12 +70,12 @@ def run_workers(
             "--workers: with --ray one process serves, and the cluster's actors search; leave one of them out"
         )
     monitoring.configure_log()
-    with open_listener(settings.host, settings.port) as listener, _shared_folder() as shared:
+    with open_listener(settings.host, settings.port) as listener, _open_shared_folder() as shared:
         Library.open(library_folder)
         Database.open(database_url(library_folder, settings)).close()  # its schema is brought up to date here, once
         check_guarded(library_folder, settings)
-        start = partial(Worker, listener, library_folder, settings, shared, extensions)
-        with _told_of_signals() as signals:
+        start = partial(ServerWorker, listener, library_folder, settings, shared, extensions)
+        with _receive_signals() as signals:
             workers = Workers(start, settings, signals, shared)
             try:
                 if workers.begin():
@@ -86,7 +86,8 @@ def run_workers(
     return 0
 
 
-class Worker:
+# Not by uvicorn's supervisor: it leaves workers behind when it is killed, and cannot say why one does not start.
+class ServerWorker:
     """One process, from its start to its end; `ready` when it has said so."""
 
     def __init__(
@@ -135,11 +136,11 @@ class Workers:
     """A fixed number of workers: one that dies is replaced."""
 
     def __init__(
-        self, start: Callable[[], Worker], settings: ServerSettings, signals: Connection, shared: Path
+        self, start: Callable[[], ServerWorker], settings: ServerSettings, signals: Connection, shared: Path
     ) -> None:
         self._start, self._settings, self._signals, self._shared = start, settings, signals, shared
-        self._running: list[Worker] = []
-        self._rest_s = REST_S
+        self._running: list[ServerWorker] = []
+        self._delay_s = DELAY_S
         self._start_at = 0.0  # of those that are missing
 
     def begin(self) -> bool:
@@ -150,7 +151,7 @@ class Workers:
         """
         self._running += [self._start() for _ in range(self._settings.workers)]
         while not all(worker.ready for worker in self._running):
-            for worker in self._heard():
+            for worker in self._wait_for_workers():
                 try:
                     worker.listen()
                 except EOFError:
@@ -166,10 +167,10 @@ class Workers:
             if missing and time.monotonic() >= self._start_at:
                 self._running += [self._start() for _ in range(missing)]
                 missing = 0
-            for worker in self._heard(max(0.0, self._start_at - time.monotonic()) if missing else None):
+            for worker in self._wait_for_workers(max(0.0, self._start_at - time.monotonic()) if missing else None):
                 try:
                     worker.listen()
-                    self._rest_s = REST_S
+                    self._delay_s = DELAY_S
                 except (EOFError, ViewfinderError) as error:
                     self._bury(worker, str(error))
 
@@ -188,27 +189,27 @@ class Workers:
         for worker in self._running:
             worker.process.wait()
 
-    def _heard(self, patience_s: float | None = None) -> list[Worker]:
+    def _wait_for_workers(self, patience_s: float | None = None) -> list[ServerWorker]:
         """Workers that have said something, or died; none if a signal came, or on timeout."""
         heard = wait([self._signals, *(worker.said for worker in self._running)], patience_s)
         return [worker for worker in self._running if worker.said in heard]
 
-    def _bury(self, worker: Worker, said: str) -> None:
+    def _bury(self, worker: ServerWorker, said: str) -> None:
         worker.process.wait()
         worker.said.close()
         self._running.remove(worker)
         # Its counts stay, what it held does not.
         mark_process_dead(worker.process.pid, str(self._shared))  # type: ignore[no-untyped-call]
         if not worker.ready:
-            self._start_at = time.monotonic() + self._rest_s
-            self._rest_s = min(2 * self._rest_s, MAX_REST_S)
+            self._start_at = time.monotonic() + self._delay_s
+            self._delay_s = min(2 * self._delay_s, MAX_DELAY_S)
         _LOG.error(
             "worker %s ended (%s): another takes its place", worker.process.pid, said or worker.process.returncode
         )
 
 
 @contextmanager
-def _told_of_signals() -> Iterator[Connection]:
+def _receive_signals() -> Iterator[Connection]:
     """SIGTERM and SIGINT come out of a pipe, beside what workers say."""
     heard, tell = multiprocessing.Pipe(duplex=False)
 
@@ -224,7 +225,7 @@ def _told_of_signals() -> Iterator[Connection]:
 
 
 @contextmanager
-def _shared_folder() -> Iterator[Path]:
+def _open_shared_folder() -> Iterator[Path]:
     """A folder in which all workers count what they do, and how much each client asks."""
     with scratch_folder("workers") as folder:
         # Read when prometheus-client is imported: the workers import it anew.
@@ -243,13 +244,13 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to all processes of a terminal: the first one sees to it
     places = [int(place) for place in sys.argv[1:]]
     for place in places:
-        os.set_inheritable(place, False)  # whoever is started here has nothing to do with them
+        os.set_inheritable(place, False)  # not for processes that are started here
     supervisor, listener = Connection(places[0]), socket.socket(fileno=places[1])
     try:
         library_folder, settings, shared, extensions = supervisor.recv()
     except (EOFError, OSError):  # it was killed before it could say what is served
         return
-    threading.Thread(target=_end_with, args=(supervisor,), name="supervisor", daemon=True).start()
+    threading.Thread(target=_end_after_parent, args=(supervisor,), name="supervisor", daemon=True).start()
     try:
         make = partial(open_app, library_folder, settings, shared, extensions)
         serve_on(listener, make, settings, ready=lambda: supervisor.send(None), by_terminal=False)
@@ -257,11 +258,11 @@ def main() -> None:
         with suppress(OSError):
             supervisor.send(str(error))
     logging.shutdown()
-    # All is in order: nobody waits for threads that still wait for a language model (see `leave_if_waiting`).
+    # Without waiting for threads that still wait for a language model (see `leave_if_waiting`): all else has ended.
     os._exit(0)
 
 
-def _end_with(supervisor: Connection) -> None:
+def _end_after_parent(supervisor: Connection) -> None:
     with suppress(EOFError, OSError):
         supervisor.recv()
     os.kill(os.getpid(), signal.SIGTERM)

@@ -32,7 +32,7 @@ FOLLOW_UPS = (
 
 
 def studies_extension() -> Extension:
-    """What `serve --studies` adds to the server."""
+    """Makes the part of the server that `serve --studies` adds."""
     return Extension(routes.router, FOLLOW_UPS, STATIC, {"study.html": ("/study/{rest:path}",)}, _start)
 
 

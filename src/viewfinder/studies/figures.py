@@ -67,11 +67,11 @@ def select_trials(trials: Sequence[EndedTrial], count: Count) -> list[EndedTrial
     best: dict[tuple[str, int], EndedTrial] = {}
     for trial in trials:
         key, counted = (trial.target, trial.arm), replace(trial, pair=trial.target)
-        best[key] = min(best.get(key, counted), counted, key=_standing)
+        best[key] = min(best.get(key, counted), counted, key=_measure_success)
     return list(best.values())
 
 
-def _standing(trial: EndedTrial) -> tuple[float, float]:
+def _measure_success(trial: EndedTrial) -> tuple[float, float]:
     """Less is better: rounds until it was found, then the best mean rank that it ever had."""
     return trial.found_after, min((sum(bounds) / 2 for bounds in trial.ranks), default=float("inf"))
 
@@ -102,7 +102,7 @@ def make_runs(settled: SettledPlan, trials: Sequence[EndedTrial]) -> list[Run]:
         own = [trial for trial in trials if trial.arm == arm]
         if not own:
             continue
-        task, table = _task(settled, own), rank_table(own, settled.plan.rounds, settled.pictures)
+        task, table = _make_task(settled, own), rank_table(own, settled.plan.rounds, settled.pictures)
         provenance = Provenance(
             system=retriever,
             data=settled.plan.name,
@@ -125,21 +125,22 @@ def study_figures(settled: SettledPlan, trials: Sequence[EndedTrial], count: Cou
         count=count,
         pictures=settled.pictures,
         arms=[
-            _arm(settled, retriever, runs.get(retriever), [trial for trial in trials if trial.arm == arm])
+            _describe_arm(settled, retriever, runs.get(retriever), [trial for trial in trials if trial.arm == arm])
             for arm, retriever in enumerate(settled.plan.retrievers)
         ],
-        differences=_differences(settled, list(runs.values()), trials) if len(runs) == 2 else [],
+        differences=_compare_arms(settled, list(runs.values()), trials) if len(runs) == 2 else [],
     )
 
 
-def _arm(settled: SettledPlan, retriever: str, run: Run | None, trials: Sequence[EndedTrial]) -> ArmFigures:
+def _describe_arm(settled: SettledPlan, retriever: str, run: Run | None, trials: Sequence[EndedTrial]) -> ArmFigures:
     figures = []
     if trials:
         found_st = found_by_round(trials, settled.plan.rounds)
-        for turn in _rounds(settled):
-            figures.append(_figure(FOUND, _at(settled, turn), bootstrap_interval(found_st[:, turn]), len(trials)))
+        for turn in _select_rounds(settled):
+            at, interval = _name_round(settled, turn), bootstrap_interval(found_st[:, turn])
+            figures.append(_make_figure(FOUND, at, interval, len(trials)))
     for one in (figure.measure for task in (run.tasks if run else ()) for figure in task.figures):
-        figures.append(_figure(one.name.metric, one.name.at, one.interval, one.sessions))
+        figures.append(_make_figure(one.name.metric, one.name.at, one.interval, one.sessions))
     return ArmFigures(
         retriever=retriever,
         trials=len(trials),
@@ -149,11 +150,11 @@ def _arm(settled: SettledPlan, retriever: str, run: Run | None, trials: Sequence
     )
 
 
-def _figure(metric: str, at: str, interval: Interval, trials: int) -> FigureOut:
+def _make_figure(metric: str, at: str, interval: Interval, trials: int) -> FigureOut:
     return FigureOut(metric=metric, at=at, mean=interval.mean, low=interval.low, high=interval.high, trials=trials)
 
 
-def _differences(settled: SettledPlan, runs: Sequence[Run], trials: Sequence[EndedTrial]) -> list[DifferenceOut]:
+def _compare_arms(settled: SettledPlan, runs: Sequence[Run], trials: Sequence[EndedTrial]) -> list[DifferenceOut]:
     """The second retriever beside the first, on whole pairs; found by people first, then by ranks."""
     first, second = ({trial.pair: trial for trial in trials if trial.arm == arm} for arm in (0, 1))
     pairs = [pair for pair in first if pair in second]
@@ -163,20 +164,20 @@ def _differences(settled: SettledPlan, runs: Sequence[Run], trials: Sequence[End
         found_by_round([arm[pair] for pair in pairs], settled.plan.rounds) for arm in (first, second)
     )
     found = []
-    for turn in _rounds(settled):
+    for turn in _select_rounds(settled):
         first_p, second_p = first_pt[:, turn], second_pt[:, turn]
         means = (float(first_p.mean()), float(second_p.mean()))
         interval, p_value = difference_interval(second_p, first_p), permutation_test(second_p, first_p)
-        found.append(_difference(FOUND, _at(settled, turn), len(pairs), means, interval, p_value))
+        found.append(_make_difference(FOUND, _name_round(settled, turn), len(pairs), means, interval, p_value))
     ranked = [
-        _difference(row.metric, row.at, row.dialogues, (row.first, other.mean), other.difference, other.p_value)
+        _make_difference(row.metric, row.at, row.dialogues, (row.first, other.mean), other.difference, other.p_value)
         for row in compare_runs(runs)
         for other in row.others
     ]
     return [*found, *ranked]
 
 
-def _difference(
+def _make_difference(
     metric: str, at: str, pairs: int, means: tuple[float, float], interval: Interval, p_value: float
 ) -> DifferenceOut:
     return DifferenceOut(
@@ -192,7 +193,7 @@ def _difference(
     )
 
 
-def _task(settled: SettledPlan, trials: Sequence[EndedTrial]) -> Task:
+def _make_task(settled: SettledPlan, trials: Sequence[EndedTrial]) -> Task:
     plan = settled.plan
     depths = sorted({1, 5, 10, plan.n})
     return Task(
@@ -202,19 +203,19 @@ def _task(settled: SettledPlan, trials: Sequence[EndedTrial]) -> Task:
         gallery=(),  # the ranks are known; its size stands in their table
         dialogues=tuple(SearchDialogue(trial.pair, trial.target) for trial in trials),
         metrics=(*(f"R@{k}" for k in depths), *(f"Hits@{k}" for k in sorted({10, plan.n})), "rank", "median rank"),
-        at=tuple(turn + 1 for turn in _rounds(settled)),
+        at=tuple(turn + 1 for turn in _select_rounds(settled)),
         first_turn=0 if plan.task == "answer" else 1,
         rounds=plan.rounds,
     )
 
 
-def _rounds(settled: SettledPlan) -> list[int]:
+def _select_rounds(settled: SettledPlan) -> list[int]:
     """The rounds that figures are given for, from 0: all, or some of a long study, first and last among them."""
     rounds = settled.plan.rounds
     return [int(turn) for turn in np.linspace(0, rounds - 1, min(rounds, MAX_ROUNDS_SHOWN)).round()]
 
 
-def _at(settled: SettledPlan, turn: int) -> str:
+def _name_round(settled: SettledPlan, turn: int) -> str:
     # A description before any question is round 0, as ChatIR counts.
     return f"round {turn}" if settled.plan.task == "answer" else f"turn {turn + 1}"
 
@@ -230,25 +231,25 @@ def export_lines(study: StudyRow, rows: StudyRows, conversation_of: Conversation
 
     Ranks are 0-based, [best, worst] where scores tie, one pair a round.
     """
-    head = {"schema": SCHEMA, "version": VERSION, "study": study.id, "created": _time(study.created), **study.plan}
+    head = {"schema": SCHEMA, "version": VERSION, "study": study.id, "created": _to_iso(study.created), **study.plan}
     yield json.dumps(head, ensure_ascii=False) + "\n"
     retrievers = study.plan["plan"]["retrievers"]
     for participant in rows.participants(study.id):
-        trials = [_trial(trial, retrievers, conversation_of) for trial in rows.trials(participant.id)]
-        agreed = {"consent": participant.consent, "agreed": _time(participant.at)}
+        trials = [_dump_trial(trial, retrievers, conversation_of) for trial in rows.trials(participant.id)]
+        agreed = {"consent": participant.consent, "agreed": _to_iso(participant.at)}
         line = {"participant": participant.number, **agreed, "trials": trials}
         yield json.dumps(line, ensure_ascii=False) + "\n"
 
 
-def _trial(row: TrialRow, retrievers: Sequence[str], conversation_of: ConversationOf) -> dict[str, Any]:
+def _dump_trial(row: TrialRow, retrievers: Sequence[str], conversation_of: ConversationOf) -> dict[str, Any]:
     return {
         "trial": row.number,
         "retriever": retrievers[row.arm],
         "target": row.target,
         "outcome": row.outcome,
         "chosen": row.chosen,
-        "started": _time(row.started),
-        "ended": _time(row.ended),
+        "started": _to_iso(row.started),
+        "ended": _to_iso(row.ended),
         "ranks": [list(bounds) for bounds in row.ranks],
         "conversation": None if row.session is None else conversation_of(row.session),
     }
@@ -266,5 +267,5 @@ def export_archive(runs: Sequence[Run]) -> bytes:
     return packed.getvalue()
 
 
-def _time(at: float | None) -> str | None:
+def _to_iso(at: float | None) -> str | None:
     return None if at is None else datetime.fromtimestamp(at, UTC).isoformat().replace("+00:00", "Z")

@@ -1,6 +1,6 @@
-"""What a study asks of its participants, as its schemas, and who looks for which picture with which retriever.
+"""The schemas of a study, and the assignment of pictures and retrievers to participants.
 
-What a participant is told names no retriever, no file, no score and no place of the target.
+Schemas for participants name no retriever, no file, no score and no place of the target.
 
 With two retrievers every participant meets both, on different pictures and without being told which is which; the
 next participant meets the same pictures in the same order with the retrievers swapped. So after every two participants
@@ -24,20 +24,21 @@ from viewfinder.server.conversations.schemas import Id, Name, Strict
 Kind = Literal["describe", "answer", "feedback"]
 
 
-def _plain(text: str) -> str:
+def _check_nul(text: str) -> str:
     if "\0" in text:  # which PostgreSQL keeps in no text
         raise ValueError("text without NUL")
     return text
 
 
-def _one_line(text: str) -> str:
+def _check_line(text: str) -> str:
     if not text.isprintable() or SEPARATOR.strip() in text:
         raise ValueError("one line of text without |, as figures are named after it")
     return text
 
 
-LongText = Annotated[str, StringConstraints(max_length=20_000), AfterValidator(_plain)]
-Line = Annotated[str, StringConstraints(min_length=1, max_length=200, strip_whitespace=True), AfterValidator(_one_line)]
+LongText = Annotated[str, StringConstraints(max_length=20_000), AfterValidator(_check_nul)]
+OneLine = StringConstraints(min_length=1, max_length=200, strip_whitespace=True)
+Line = Annotated[str, OneLine, AfterValidator(_check_line)]
 
 
 class Drawn(Strict):
@@ -71,18 +72,18 @@ class StudyPlan(Strict):
     n: int = Field(5, ge=1, le=100)
 
     @model_validator(mode="after")
-    def _makes_sense(self) -> StudyPlan:
+    def _check_plan(self) -> StudyPlan:
         if len(set(self.retrievers)) < len(self.retrievers):
             raise ValueError("retrievers: two different ones are needed for a comparison")
         if isinstance(self.targets, list) and len(set(self.targets)) < len(self.targets):
             raise ValueError("targets: a picture is named twice")
         if self.task == "answer" and self.questioner == "none":
-            raise ValueError("questioner: somebody must ask where participants are to answer")
+            raise ValueError("questioner: a questioner must ask where participants are to answer")
         return self
 
     @property
     def asks(self) -> str:
-        """Who asks back: nobody, unless the task is to answer."""
+        """The questioner; "none", unless the task is to answer."""
         return self.questioner if self.task == "answer" else "none"
 
 
@@ -234,7 +235,7 @@ class DifferenceOut(BaseModel):
 
 
 class StudyFigures(BaseModel):
-    """What a study came to so far. `count`: every trial that has ended, or the best of each picture and retriever."""
+    """The results so far. `count`: every trial that has ended, or the best of each picture and retriever."""
 
     name: str
     count: Literal["every", "best"]

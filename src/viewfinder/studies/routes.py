@@ -31,7 +31,7 @@ from viewfinder.studies.studies import Studies
 
 @dataclass(frozen=True)
 class StudyServices:
-    """What routes of studies work with: made as the server starts, kept as `app.state.studies`."""
+    """The services of the routes of studies: made as the server starts, kept as `app.state.studies`."""
 
     studies: Studies
     pool: ThreadPool
@@ -44,7 +44,7 @@ async def _services(request: Request) -> StudyServices:
 
 
 WithStudies = Annotated[StudyServices, Depends(_services)]
-"""The same, as a route asks for them."""
+"""`StudyServices`, as a route asks for them."""
 
 router = make_router("studies", prefix="/api/v1/studies")
 
@@ -79,13 +79,13 @@ async def list_studies(services: WithStudies, _: Admin) -> StudyList:
 
 @router.get("/{study}", summary="What a study asks of people", responses=responses(404))
 async def get_study(study: StudyId, services: WithStudies, _: Reader) -> PublicStudy:
-    """What one may know before taking part; not which retrievers it is about."""
+    """Describes the study before taking part, without its retrievers."""
     return await services.pool.run(services.studies.public, study)
 
 
 @router.post("/{study}/close", summary="Take no more participants", responses=responses(404))
 async def close_study(study: StudyId, services: WithStudies, _: Admin) -> Study:
-    """Who has begun may go on to the end."""
+    """Those who have begun may go on to the end."""
     return await services.pool.run(services.studies.close, study)
 
 
@@ -107,7 +107,8 @@ async def study_figures(study: StudyId, services: WithStudies, _: Admin, count: 
 async def export_study(study: StudyId, services: WithStudies, _: Admin) -> StreamingResponse:
     """Plan, consent texts, trials, conversations, and the ranks of every round."""
     lines = await services.pool.run(services.studies.lines, study)
-    return StreamingResponse(_streamed(lines, services.pool), media_type=JSON_LINES, headers=_attached("study.jsonl"))
+    stream = _stream_lines(lines, services.pool)
+    return StreamingResponse(stream, media_type=JSON_LINES, headers=_name_attachment("study.jsonl"))
 
 
 @router.get(
@@ -119,7 +120,7 @@ async def export_study(study: StudyId, services: WithStudies, _: Admin) -> Strea
 async def export_study_runs(study: StudyId, services: WithStudies, _: Admin, count: Counted = "every") -> Response:
     """A zip file with a folder a retriever, as `viewfinder evaluate` writes and `viewfinder compare` reads them."""
     archive = await services.pool.run(services.studies.archive, study, count)
-    return Response(archive, media_type=ZIP, headers=_attached("study-runs.zip"))
+    return Response(archive, media_type=ZIP, headers=_name_attachment("study-runs.zip"))
 
 
 @router.post("/{study}/participants", status_code=201, summary="Take part", responses=responses(404, 409))
@@ -169,11 +170,11 @@ async def end_trial(
     return await services.pool.run(services.studies.end, study, participant, trial, given.found)
 
 
-async def _streamed(lines: Iterator[str], pool: ThreadPool) -> AsyncIterator[str]:
+async def _stream_lines(lines: Iterator[str], pool: ThreadPool) -> AsyncIterator[str]:
     """The lines as they are read, in the pool."""
     while (line := await pool.run(next, lines, None)) is not None:
         yield line
 
 
-def _attached(name: str) -> dict[str, str]:
+def _name_attachment(name: str) -> dict[str, str]:
     return {"Content-Disposition": f'attachment; filename="{name}"'}

@@ -173,44 +173,44 @@ class Studies:
         for target in targets:
             gallery.row(target)
         study = str(uuid.uuid4())
-        for arm in range(len(plan.retrievers)):  # what cannot be is said now
-            self._conversations.delete(_owner(study), self._begin_conversation(study, plan, arm))
+        for arm in range(len(plan.retrievers)):  # a retriever that cannot be used is refused now
+            self._conversations.delete(_act_for_study(study), self._begin_conversation(study, plan, arm))
         settled = SettledPlan(plan=plan, targets=targets, pictures=len(gallery), encoder=gallery.encoder.version)
         row = StudyRow(study, plan.name, settled.model_dump(mode="json"), True, time.time())
         self._rows.create(row)
-        return self._study(row)
+        return self._describe_study(row)
 
     def all(self) -> list[Study]:
         """Every study, the newest first."""
-        return [self._study(row) for row in self._rows.all()]
+        return [self._describe_study(row) for row in self._rows.all()]
 
     def close(self, study: str) -> Study:
-        """From now on nobody joins; who takes part may go on to the end."""
-        self._row(study)
+        """Closes a study for new participants; those who take part may go on to the end."""
+        self._find_study(study)
         self._rows.close(study)
-        return self._study(self._row(study))
+        return self._describe_study(self._find_study(study))
 
     def figures(self, study: str, count: Count) -> StudyFigures:
-        """What it came to so far; a large study takes seconds, so the last answer is kept until a trial ends."""
-        row = self._row(study)
-        ended = self._ended(row)
+        """The figures so far; a large study takes seconds, so the last answer is kept until a trial ends."""
+        row = self._find_study(study)
+        ended = self._list_ended_trials(row)
         known = self._figures.get((study, count))
         if known is None or known[0] != len(ended):  # a trial that has ended does not change any more
-            known = len(ended), study_figures(_settled(row), ended, count)
+            known = len(ended), study_figures(_read_plan(row), ended, count)
             self._figures[study, count] = known
         return known[1]
 
     def lines(self, study: str) -> Iterator[str]:
         """All of it as JSON lines: the study, then a line a participant with trials, conversations and ranks."""
-        row = self._row(study)
+        row = self._find_study(study)
         return export_lines(
-            row, self._rows, lambda session: self._conversations.export(_owner(study), session).conversation
+            row, self._rows, lambda session: self._conversations.export(_act_for_study(study), session).conversation
         )
 
     def archive(self, study: str, count: Count) -> bytes:
         """A run folder for each retriever, zipped, as `viewfinder compare` reads them."""
-        row = self._row(study)
-        runs = make_runs(_settled(row), select_trials(self._ended(row), count))
+        row = self._find_study(study)
+        runs = make_runs(_read_plan(row), select_trials(self._list_ended_trials(row), count))
         if not runs:
             raise Problem(409, "no-trials", f"no trial of the study {row.name!r} has ended yet")
         return export_archive(runs)
@@ -218,9 +218,9 @@ class Studies:
     # -- for participants
 
     def public(self, study: str) -> PublicStudy:
-        """What one may know before taking part."""
-        row = self._row(study)
-        settled = _settled(row)
+        """Describes a study for those who may take part."""
+        row = self._find_study(study)
+        settled = _read_plan(row)
         plan = settled.plan
         return PublicStudy(
             id=row.id,
@@ -238,10 +238,10 @@ class Studies:
 
     def join(self, study: str) -> Participation:
         """A new participant, who has agreed to the consent text; Problem 409 where the study is closed."""
-        row = self._row(study)
+        row = self._find_study(study)
         if not row.open:
             raise Problem(409, "study-closed", f"the study {row.name!r} takes no more participants")
-        settled = _settled(row)
+        settled = _read_plan(row)
         participant = self._rows.add_participant(study, settled.plan.consent, time.time())
         self._rows.add_trials(
             [
@@ -253,21 +253,21 @@ class Studies:
 
     def participation(self, study: str, participant: str) -> Participation:
         """How far a participant is, and the trial that is next or under way."""
-        row = self._row(study)
+        row = self._find_study(study)
         self._check_takes_part(study, participant)
         trials = self._rows.trials(participant)
         done = sum(trial.outcome is not None for trial in trials)
         waiting = next((trial for trial in trials if trial.outcome is None), None)
         trial = None
         if waiting is not None:
-            snapshot, conversation = self._library.gallery().snapshot, self._conversation(study, waiting)
-            trial = show_trial(_settled(row).plan, waiting, conversation, snapshot, time.time())
+            snapshot, conversation = self._library.gallery().snapshot, self._read_conversation(study, waiting)
+            trial = show_trial(_read_plan(row).plan, waiting, conversation, snapshot, time.time())
         return Participation(id=participant, done=done, of=len(trials), trial=trial)
 
     def start(self, study: str, participant: str, trial: str) -> Participation:
         """The picture comes into view, and the clock runs; starting again changes nothing."""
         with self._lock(trial):
-            plan, row = self._under_way(study, participant, trial)
+            plan, row = self._find_trial_under_way(study, participant, trial)
             if row.started is None:
                 session = self._begin_conversation(study, plan, row.arm)
                 self._rows.change_trial(trial, session=session, started=time.time())
@@ -283,8 +283,8 @@ class Studies:
             Problem: the trial has not started, has ended or has no rounds left; the study has no such turn.
         """
         with self._lock(trial):
-            plan, row = self._under_way(study, participant, trial)
-            conversation = self._conversation(study, row)
+            plan, row = self._find_trial_under_way(study, participant, trial)
+            conversation = self._read_conversation(study, row)
             if row.session is None:
                 raise Problem(409, "not-started", "this trial has not started yet")
             if (said := self._conversations.find_said(row.session, key)) is None:
@@ -295,11 +295,11 @@ class Studies:
                         409, "picture-gone", "the picture to find has left the library: go on to the next one"
                     )
                 turn = check_turn(plan.task, turn, conversation)
-                number = self._conversations.take(_owner(study), row.session, turn, key).turn
+                number = self._conversations.take(_act_for_study(study), row.session, turn, key).turn
             else:  # its first request may have ended between the turn and what follows from it
                 number = said.number
             self._conversations.question(row.session, number)
-            self._rows.change_trial(trial, ranks=self._ranks(row, number))
+            self._rows.change_trial(trial, ranks=self._complete_ranks(row, number))
         return self.participation(study, participant)
 
     def end(self, study: str, participant: str, trial: str, found: str | None) -> Participation:
@@ -309,10 +309,10 @@ class Studies:
             Problem: it has not started or has ended; `found` was not among the results.
         """
         with self._lock(trial):
-            plan, row = self._under_way(study, participant, trial)
+            plan, row = self._find_trial_under_way(study, participant, trial)
             if row.session is None:
                 raise Problem(409, "not-started", "this trial has not started yet")
-            conversation = self._conversation(study, row)
+            conversation = self._read_conversation(study, row)
             check_shown([] if found is None else [found], conversation)
             if self._library.gallery().snapshot.row_of(row.target) is None:
                 outcome, ranks = GONE, list(row.ranks)
@@ -321,7 +321,7 @@ class Studies:
                 outcome = ROUNDS_OVER if rounds >= plan.rounds else GIVEN_UP
                 if found is not None:
                     outcome = FOUND if found == row.target else MISTAKEN
-                ranks = self._ranks(row, rounds)
+                ranks = self._complete_ranks(row, rounds)
             self._rows.change_trial(trial, outcome=outcome, chosen=found, ranks=ranks, ended=time.time())
         return self.participation(study, participant)
 
@@ -330,7 +330,7 @@ class Studies:
     def _lock(self, trial: str) -> threading.Lock:
         return self._locks[hash(trial) % LOCKS]
 
-    def _row(self, study: str) -> StudyRow:
+    def _find_study(self, study: str) -> StudyRow:
         row = self._rows.get(study) if _ID.fullmatch(study) else None
         if row is None:
             raise not_found("study", study)
@@ -341,9 +341,9 @@ class Studies:
         if found is None or found.study != study:
             raise not_found("participant", participant)
 
-    def _under_way(self, study: str, participant: str, trial: str) -> tuple[StudyPlan, TrialRow]:
+    def _find_trial_under_way(self, study: str, participant: str, trial: str) -> tuple[StudyPlan, TrialRow]:
         """The plan and a trial of this participant that has not ended; trials are taken in their order."""
-        plan = _settled(self._row(study)).plan
+        plan = _read_plan(self._find_study(study)).plan
         self._check_takes_part(study, participant)
         trials = self._rows.trials(participant)
         row = next((one for one in trials if one.id == trial), None)
@@ -357,21 +357,21 @@ class Studies:
 
     def _begin_conversation(self, study: str, plan: StudyPlan, arm: int) -> str:
         given = SessionIn(name=plan.name, retriever=plan.retrievers[arm], questioner=plan.asks, n=plan.n)
-        return self._conversations.create(_owner(study), given, hidden=True).id
+        return self._conversations.create(_act_for_study(study), given, hidden=True).id
 
-    def _conversation(self, study: str, row: TrialRow) -> Conversation:
+    def _read_conversation(self, study: str, row: TrialRow) -> Conversation:
         if row.session is None:
             return Conversation()
-        return Conversation.from_json(self._conversations.export(_owner(study), row.session).conversation)
+        return Conversation.from_json(self._conversations.export(_act_for_study(study), row.session).conversation)
 
-    def _ranks(self, row: TrialRow, rounds: int) -> list[Sequence[int]]:
+    def _complete_ranks(self, row: TrialRow, rounds: int) -> list[Sequence[int]]:
         """The ranks after each round; a server may have ended between a turn and its rank, so all that are missing."""
         assert row.session is not None
         missing = range(len(row.ranks) + 1, rounds + 1)
         return [*row.ranks, *(list(self._conversations.rank_bounds(row.session, row.target, at)) for at in missing)]
 
-    def _study(self, row: StudyRow) -> Study:
-        settled = _settled(row)
+    def _describe_study(self, row: StudyRow) -> Study:
+        settled = _read_plan(row)
         trials = self._rows.trials_of(row.id)
         ended = sum(trial.outcome is not None for trial in trials)
         participants = len(self._rows.participants(row.id))
@@ -385,8 +385,8 @@ class Studies:
             counts=StudyCounts(participants=participants, trials=ended, unfinished=len(trials) - ended),
         )
 
-    def _ended(self, row: StudyRow) -> list[EndedTrial]:
-        settled = _settled(row)
+    def _list_ended_trials(self, row: StudyRow) -> list[EndedTrial]:
+        settled = _read_plan(row)
         groups = {one.id: participant_group(settled, one.number) for one in self._rows.participants(row.id)}
         return [
             EndedTrial(
@@ -402,10 +402,10 @@ class Studies:
         ]
 
 
-def _owner(study: str) -> Caller:
+def _act_for_study(study: str) -> Caller:
     """The study owns its conversations, so that no participant finds one, or goes on with it, elsewhere."""
     return Caller(study, frozenset({"read", "write"}))
 
 
-def _settled(row: StudyRow) -> SettledPlan:
+def _read_plan(row: StudyRow) -> SettledPlan:
     return SettledPlan.model_validate(row.plan)

@@ -17,6 +17,7 @@ import pytest
 import uvicorn
 from starlette.types import ASGIApp
 
+from viewfinder.server.access.gate import guard_app
 from viewfinder.server.access.limits import ThreadPool
 from viewfinder.server.access.tokens import Tokens
 from viewfinder.server.database import Database, TokenRows
@@ -60,6 +61,17 @@ FAR = ServerSettings.model_validate({"host": "0.0.0.0"})
 def tokens(token_rows: TokenRows, clock: Clock) -> Tokens:
     """Those of a server that other machines can reach."""
     return Tokens(token_rows, FAR, clock, clock)
+
+
+@pytest.fixture
+def guard(token_rows: TokenRows, pool: ThreadPool, clock: Clock) -> Callable[..., ASGIApp]:
+    """Puts an app behind all layers, with settings of one's own and the tests' clock."""
+
+    def around(app: ASGIApp, **given: Any) -> ASGIApp:
+        settings = ServerSettings.model_validate(given)
+        return guard_app(app, settings, Tokens(token_rows, settings, clock, clock), pool, clock)
+
+    return around
 
 
 @dataclass(frozen=True)

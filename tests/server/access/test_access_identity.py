@@ -11,13 +11,13 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from viewfinder.errors import DatabaseError
-from viewfinder.server.access.gate import Authentication
-from viewfinder.server.access.limits import ThreadPool, TokenBuckets
+from viewfinder.server.access.gate import guard_app
+from viewfinder.server.access.limits import ThreadPool
 from viewfinder.server.access.tokens import Caller, Tokens
-from viewfinder.server.database import TokenRows
 from viewfinder.server.settings import ServerSettings
 
 Clients = Callable[..., Any]
+Guard = Callable[..., ASGIApp]
 
 
 async def who(scope: Scope, receive: Receive, send: Send) -> None:
@@ -27,17 +27,15 @@ async def who(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 @pytest.fixture
-def far(tokens: Tokens, pool: ThreadPool, clock: Any) -> ASGIApp:
+def far(guard: Guard) -> ASGIApp:
     """On a server that other machines can reach."""
-    return Authentication(who, tokens, pool, TokenBuckets(1.0, 5, clock))
+    return guard(who, host="0.0.0.0", requests_per_s=1.0, requests_burst=5)
 
 
 @pytest.fixture
-def near(token_rows: TokenRows, pool: ThreadPool, clock: Any) -> ASGIApp:
+def near(guard: Guard) -> ASGIApp:
     """On a server that only this machine can reach."""
-    return Authentication(
-        who, Tokens(token_rows, ServerSettings.model_validate({}), clock, clock), pool, TokenBuckets(1.0, 5, clock)
-    )
+    return guard(who)
 
 
 def test_a_bearer_token_says_who_calls(client_of: Clients, far: ASGIApp, tokens: Tokens) -> None:
@@ -169,12 +167,8 @@ def test_this_machine_by_its_other_addresses_is(client_of: Clients, near: ASGIAp
         assert client_of(near, address=address).ask("GET", "/").json() is not None
 
 
-def test_a_server_may_want_tokens_of_this_machine_too(
-    client_of: Clients, token_rows: TokenRows, pool: ThreadPool
-) -> None:
-    careful = Tokens(token_rows, ServerSettings.model_validate({"tokens_always": True}))
-    app = Authentication(who, careful, pool, TokenBuckets(1.0, 5))
-    assert client_of(app).ask("GET", "/").json() is None
+def test_a_server_may_want_tokens_of_this_machine_too(client_of: Clients, guard: Guard) -> None:
+    assert client_of(guard(who, tokens_always=True)).ask("GET", "/").json() is None
 
 
 def test_a_database_that_does_not_answer_is_a_problem_document(client_of: Clients, pool: ThreadPool) -> None:
@@ -183,7 +177,8 @@ def test_a_database_that_does_not_answer_is_a_problem_document(client_of: Client
             raise DatabaseError("the server's database does not answer")
 
     rows: Any = Gone()
-    app = Authentication(who, Tokens(rows, ServerSettings.model_validate({})), pool, TokenBuckets(1.0, 5))
+    settings = ServerSettings.model_validate({})
+    app = guard_app(who, settings, Tokens(rows, settings), pool)
     failed = client_of(app).ask("GET", "/", headers={"authorization": f"Bearer vf_{43 * 'A'}"})
     assert failed.status_code == 503
     assert failed.json()["detail"] == "the server's database does not answer"

@@ -16,11 +16,11 @@ from viewfinder.server.settings import ServerSettings
 
 def test_a_token_says_who_calls_and_what_they_may_do(tokens: Tokens) -> None:
     made = tokens.create("laptop", ["write", "read"])
-    caller = tokens.caller(made.secret)
+    caller = tokens.find_caller(made.secret)
     assert caller is not None
     assert caller == Caller(made.row.id, frozenset({"read", "write"}))
-    assert tokens.name_of(caller) == "laptop"
-    assert tokens.name_of(LOCAL) is None
+    assert tokens.find_name(caller) == "laptop"
+    assert tokens.find_name(LOCAL) is None
 
 
 def test_the_secret_is_stored_nowhere(tokens: Tokens, token_rows: TokenRows) -> None:
@@ -44,59 +44,59 @@ def test_no_other_text_is_a_token(said: str) -> None:
             return None
 
     rows: Any = Untouched()
-    assert Tokens(rows, ServerSettings.model_validate({})).caller(said) is None
+    assert Tokens(rows, ServerSettings.model_validate({})).find_caller(said) is None
 
 
 def test_a_token_that_is_one_letter_off_is_none(tokens: Tokens) -> None:
     secret = tokens.create("laptop", ["read"]).secret
-    assert tokens.caller(secret[:-1] + ("A" if secret[-1] != "A" else "E")) is None
-    assert tokens.caller(secret + "A") is None
+    assert tokens.find_caller(secret[:-1] + ("A" if secret[-1] != "A" else "E")) is None
+    assert tokens.find_caller(secret + "A") is None
 
 
 def test_a_token_expires(tokens: Tokens, clock: Any) -> None:
     secret = tokens.create("guest", ["read"], days=0.5).secret
     clock.now += DAY_S / 2 - 1
-    assert tokens.caller(secret) is not None
+    assert tokens.find_caller(secret) is not None
     clock.now += 1
-    assert tokens.remembered(secret) is None
-    assert tokens.caller(secret) is None
+    assert tokens.recall_caller(secret) is None
+    assert tokens.find_caller(secret) is None
 
 
 def test_what_was_looked_up_is_remembered_for_some_seconds(tokens: Tokens, token_rows: TokenRows, clock: Any) -> None:
     secret = tokens.create("laptop", ["read"]).secret
-    assert tokens.remembered(secret) is None
-    caller = tokens.caller(secret)
-    assert tokens.remembered(secret) == caller
+    assert tokens.recall_caller(secret) is None
+    caller = tokens.find_caller(secret)
+    assert tokens.recall_caller(secret) == caller
     token_rows.revoke("laptop")  # as another process would
     clock.now += REMEMBERED_S - 0.5
-    assert tokens.remembered(secret) == caller
+    assert tokens.recall_caller(secret) == caller
     clock.now += 0.5
-    assert tokens.remembered(secret) is None
-    assert tokens.caller(secret) is None
+    assert tokens.recall_caller(secret) is None
+    assert tokens.find_caller(secret) is None
 
 
 def test_a_clock_that_is_set_back_keeps_no_token_alive(token_rows: TokenRows, clock: Any) -> None:
     since_start = type(clock)(now=50.0)
     tokens = Tokens(token_rows, ServerSettings.model_validate({}), clock, since_start)
     kept, guest = tokens.create("kept", ["read"]), tokens.create("guest", ["read"], days=1)
-    caller = tokens.caller(kept.secret)
-    assert caller is not None and tokens.caller(guest.secret) is not None
+    caller = tokens.find_caller(kept.secret)
+    assert caller is not None and tokens.find_caller(guest.secret) is not None
     token_rows.revoke("kept")  # as another process would
     clock.now -= 3600
     since_start.now += REMEMBERED_S
-    assert tokens.remembered(kept.secret) is None
-    assert tokens.caller(kept.secret) is None
+    assert tokens.recall_caller(kept.secret) is None
+    assert tokens.find_caller(kept.secret) is None
     assert not tokens.is_good(caller)
     since_start.now += DAY_S
-    assert tokens.caller(guest.secret) is None, "a day has passed, whatever the clock says"
+    assert tokens.find_caller(guest.secret) is None, "a day has passed, whatever the clock says"
 
 
 def test_a_token_that_this_process_revokes_ends_at_once(tokens: Tokens) -> None:
     secret = tokens.create("laptop", ["read"]).secret
-    tokens.caller(secret)
+    tokens.find_caller(secret)
     assert tokens.revoke("laptop")
-    assert tokens.remembered(secret) is None
-    assert tokens.caller(secret) is None
+    assert tokens.recall_caller(secret) is None
+    assert tokens.find_caller(secret) is None
     assert not tokens.revoke("laptop")
 
 

@@ -29,8 +29,8 @@ from viewfinder.server.access.bodies import (
     SLOWEST,
     STEP_CHARS,
     WORDY_BODY,
-    BodyLimit,
     GuardedRoute,
+    RequestLimits,
     decode_in_steps,
     json_body,
     receive_json,
@@ -80,7 +80,7 @@ def counting(pool: ThreadPool | None = None, **given: Any) -> ASGIApp:
         return {"bytes": 0}
 
     settings = {"upload_bytes": 2000, "body_bytes": 1024, "idle_s": 30.0, "deadline_s": 30.0} | given
-    return BodyLimit(app, ServerSettings.model_validate(settings))
+    return RequestLimits(app, ServerSettings.model_validate(settings))
 
 
 async def in_pieces(*sizes: int) -> AsyncIterator[bytes]:
@@ -225,7 +225,7 @@ def test_a_body_that_comes_slowly_but_steadily_is_taken() -> None:
         return {"type": "http.request", "body": b"x" * size, "more_body": True}
 
     async def ends(scope: Any, receive: Any, send: Any) -> None:
-        scope[bodies._BODY].allow(lambda _: 4 * SLOWEST)
+        scope[bodies._EXCHANGE].allow(lambda _: 4 * SLOWEST)
         for _ in range(4):
             await receive()
         await send({"type": "http.response.start", "status": 204, "headers": []})
@@ -236,7 +236,7 @@ def test_a_body_that_comes_slowly_but_steadily_is_taken() -> None:
     async def send(message: Message) -> None:
         sent.append(message)
 
-    app = BodyLimit(ends, ServerSettings(idle_s=20.0, deadline_s=0.25))
+    app = RequestLimits(ends, ServerSettings(idle_s=20.0, deadline_s=0.25))
     scope = {"type": "http", "path": "/", "method": "POST", "headers": []}
     asyncio.run(app(scope, receive, send))
     assert sent[0]["status"] == 204
@@ -258,7 +258,7 @@ def test_a_client_that_listens_after_its_body_may_be_silent_for_long() -> None:
     async def send(message: Message) -> None:
         raise AssertionError(message)
 
-    app = BodyLimit(listens, ServerSettings(idle_s=0.05, deadline_s=0.05))
+    app = RequestLimits(listens, ServerSettings(idle_s=0.05, deadline_s=20.0))
     asyncio.run(app({"type": "http", "path": "/", "method": "GET", "headers": []}, receive, send))
     assert heard == ["http.request", "http.disconnect"]
 
@@ -282,7 +282,7 @@ def test_what_refused_bodies_leave_in_circles_is_collected_by_their_size(client_
         held.append(weakref.ref(Held(await request.body())))
         return Response(status_code=status)
 
-    client = client_of(BodyLimit(app, ServerSettings()))
+    client = client_of(RequestLimits(app, ServerSettings()))
     gc.disable()
     try:
         for _ in range(4):

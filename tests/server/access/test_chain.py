@@ -19,26 +19,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from viewfinder.server import problems
 from viewfinder.server.access import gate
 from viewfinder.server.access.bodies import GuardedRoute
-from viewfinder.server.access.gate import Access, guard_app
-from viewfinder.server.access.limits import ThreadPool
+from viewfinder.server.access.gate import Access
 from viewfinder.server.access.tokens import Admin, Reader, Tokens, Writer
 from viewfinder.server.database import TokenRows
-from viewfinder.server.settings import ServerSettings
 
 Clients = Callable[..., Any]
 Serving = Callable[[ASGIApp], Any]
 Guard = Callable[..., ASGIApp]
-
-
-@pytest.fixture
-def guard(token_rows: TokenRows, pool: ThreadPool, clock: Any) -> Guard:
-    """Puts an app behind all layers, with settings of one's own."""
-
-    def around(app: ASGIApp, **given: Any) -> ASGIApp:
-        settings = ServerSettings.model_validate(given)
-        return guard_app(app, settings, Tokens(token_rows, settings, clock), pool, clock)
-
-    return around
 
 
 def three_doors() -> FastAPI:

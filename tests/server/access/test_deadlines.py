@@ -10,9 +10,14 @@ import pytest
 from starlette.responses import PlainTextResponse, StreamingResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from viewfinder.server.access.limits import Deadline
+from viewfinder.server.access.bodies import SLOWEST, RequestLimits
+from viewfinder.server.settings import ServerSettings
 
 Clients = Callable[..., Any]
+
+
+def limited(app: ASGIApp, deadline_s: float) -> ASGIApp:
+    return RequestLimits(app, ServerSettings(deadline_s=deadline_s))
 
 
 def taking(seconds: float) -> ASGIApp:
@@ -24,14 +29,14 @@ def taking(seconds: float) -> ASGIApp:
 
 
 def test_what_takes_too_long_is_answered_in_its_place(client_of: Clients) -> None:
-    late = client_of(Deadline(taking(60.0), 0.1)).ask("GET", "/somewhere")
+    late = client_of(limited(taking(60.0), 0.1)).ask("GET", "/somewhere")
     assert (late.status_code, late.headers["content-type"]) == (503, "application/problem+json")
     assert late.json()["type"] == "urn:viewfinder:problem:deadline"
     assert late.json()["instance"] == "/somewhere"
 
 
 def test_what_is_in_time_is_left_alone(client_of: Clients) -> None:
-    assert client_of(Deadline(taking(0.0), 20.0)).ask("GET", "/").text == "done"
+    assert client_of(limited(taking(0.0), 20.0)).ask("GET", "/").text == "done"
 
 
 def test_the_work_is_cancelled_and_what_it_says_then_is_not_sent(client_of: Clients) -> None:
@@ -45,7 +50,7 @@ def test_the_work_is_cancelled_and_what_it_says_then_is_not_sent(client_of: Clie
             await PlainTextResponse("too late")(scope, receive, send)
             raise
 
-    late = client_of(Deadline(app, 0.05)).ask("GET", "/")
+    late = client_of(limited(app, 0.05)).ask("GET", "/")
     assert (late.status_code, seen) == (503, ["cancelled"])
 
 
@@ -55,7 +60,7 @@ def test_an_answer_that_has_begun_goes_on_for_as_long_as_it_will(client_of: Clie
             yield "tick "
             await asyncio.sleep(0.1)
 
-    streaming = Deadline(StreamingResponse(ticks()), 0.15)
+    streaming = limited(StreamingResponse(ticks()), 0.15)
     assert client_of(streaming).ask("GET", "/").text == "tick tick tick tick "
 
 
@@ -65,14 +70,14 @@ def test_time_that_the_client_takes_for_its_body_does_not_count() -> None:
     async def receive() -> Message:
         await asyncio.sleep(0.1)
         size = next(sizes)
-        return {"type": "http.request", "body": b"x" * size, "more_body": size > 0}
+        return {"type": "http.request", "body": b"x" * size * (SLOWEST // 4), "more_body": size > 0}
 
     async def reads(scope: Scope, receive: Receive, send: Send) -> None:
         while (await receive())["more_body"]:
             pass
         await PlainTextResponse("read")(scope, receive, send)
 
-    assert status_of(Deadline(reads, 0.3), receive) == 200  # 0.4 s of waiting for the body, none of work
+    assert status_of(limited(reads, 0.3), receive) == 200  # 0.4 s of waiting for the body, none of work
 
 
 def test_after_the_body_the_clock_goes_again() -> None:
@@ -83,7 +88,7 @@ def test_after_the_body_the_clock_goes_again() -> None:
         await receive()
         await asyncio.sleep(60)
 
-    assert status_of(Deadline(reads_and_thinks, 0.1), receive) == 503
+    assert status_of(limited(reads_and_thinks, 0.1), receive) == 503
 
 
 def status_of(app: ASGIApp, receive: Receive) -> int:
@@ -107,4 +112,4 @@ def test_a_timeout_of_the_work_itself_is_no_deadline() -> None:
         raise AssertionError("nobody reads")
 
     with pytest.raises(TimeoutError, match="the app's own"):
-        status_of(Deadline(app, 20.0), receive)
+        status_of(limited(app, 20.0), receive)

@@ -9,11 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp
 
-from viewfinder.server.access.gate import LoopbackHosts, OneHost, SameOrigin, allow_origins
+from viewfinder.server.access.gate import allow_origins
+from viewfinder.server.access.tokens import Tokens
 from viewfinder.server.access.trust import is_loopback_name
 
 Clients = Callable[..., Any]
+Guard = Callable[..., ASGIApp]
 APP = PlainTextResponse("done")
 OURS, FRIEND, EVIL = "http://localhost:8008", "https://friend.example", "https://evil.example"
 
@@ -21,8 +24,8 @@ OURS, FRIEND, EVIL = "http://localhost:8008", "https://friend.example", "https:/
 @pytest.mark.parametrize(
     "host", ["localhost", "localhost:8008", "LOCALHOST", "127.0.0.1", "127.0.0.1:1", "127.3.2.1", "[::1]", "[::1]:80"]
 )
-def test_loopback_names_are_answered(client_of: Clients, host: str) -> None:
-    assert client_of(LoopbackHosts(APP)).ask("GET", "/", headers={"host": host}).text == "done"
+def test_loopback_names_are_answered(client_of: Clients, guard: Guard, host: str) -> None:
+    assert client_of(guard(APP)).ask("GET", "/", headers={"host": host}).text == "done"
 
 
 NOT_OURS = (
@@ -32,22 +35,24 @@ NOT_OURS = (
 
 
 @pytest.mark.parametrize("host", NOT_OURS.split())
-def test_a_name_that_was_pointed_at_this_machine_is_not(client_of: Clients, host: str) -> None:
-    refused = client_of(LoopbackHosts(APP)).ask("GET", "/", headers={"host": host})
+def test_a_name_that_was_pointed_at_this_machine_is_not(client_of: Clients, guard: Guard, host: str) -> None:
+    refused = client_of(guard(APP)).ask("GET", "/", headers={"host": host})
     assert (refused.status_code, refused.json()["type"]) == (403, "urn:viewfinder:problem:wrong-host")
-    assert client_of(LoopbackHosts(APP)).ask("GET", "/", headers={"host": ""}).status_code == 403
+    assert client_of(guard(APP)).ask("GET", "/", headers={"host": ""}).status_code == 403
 
 
-def test_the_name_that_a_proxy_was_asked_for_is_answered_as_a_token_is_needed_there(client_of: Clients) -> None:
+def test_the_name_that_a_proxy_was_asked_for_is_answered_as_a_token_is_needed_there(
+    client_of: Clients, guard: Guard
+) -> None:
     asked = {"host": "pictures.example", "x-forwarded-for": "203.0.113.9"}
-    assert client_of(LoopbackHosts(APP)).ask("GET", "/", headers=asked).text == "done"
+    assert client_of(guard(APP)).ask("GET", "/", headers=asked).text == "done"
 
 
-def test_two_hosts_are_refused(client_of: Clients) -> None:
+def test_two_hosts_are_refused(client_of: Clients, guard: Guard) -> None:
     for hosts in (["localhost", "evil.example"], ["localhost", "localhost"]):
-        refused = client_of(OneHost(APP)).ask("GET", "/", headers=[("host", host) for host in hosts])
+        refused = client_of(guard(APP)).ask("GET", "/", headers=[("host", host) for host in hosts])
         assert (refused.status_code, refused.json()["type"]) == (400, "urn:viewfinder:problem:bad-request")
-    assert client_of(OneHost(APP)).ask("GET", "/").text == "done"
+    assert client_of(guard(APP)).ask("GET", "/").text == "done"
 
 
 @given(st.text(st.characters(max_codepoint=255), min_size=1, max_size=6), st.sampled_from(["localhost", "[::1]:80"]))
@@ -56,42 +61,51 @@ def test_nothing_before_or_after_a_loopback_name_makes_another(more: str, name: 
     assert not is_loopback_name(name + more) or more.removeprefix(":").isdecimal()
 
 
-def ask(client_of: Clients, method: str, **headers: str) -> int:
-    named = {"host": "localhost:8008", **{name.replace("_", "-"): value for name, value in headers.items()}}
-    app = SameOrigin(APP, [FRIEND])
-    return int(client_of(app).ask(method, "/", headers=named).status_code)
+Ask = Callable[..., int]
+
+
+@pytest.fixture
+def ask(client_of: Clients, guard: Guard) -> Ask:
+    """The status of a request with these headers, on a server that one foreign origin may use."""
+
+    def status_of(method: str, **headers: str) -> int:
+        named = {"host": "localhost:8008", **{name.replace("_", "-"): value for name, value in headers.items()}}
+        return int(client_of(guard(APP, origins=[FRIEND])).ask(method, "/", headers=named).status_code)
+
+    return status_of
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "PURGE"])
-def test_pages_of_other_sites_change_nothing(client_of: Clients, method: str) -> None:
+def test_pages_of_other_sites_change_nothing(ask: Ask, method: str) -> None:
     for site in ("cross-site", "same-site"):  # localhost:3000 is the same site as localhost:8008, and another page
-        assert ask(client_of, method, sec_fetch_site=site, origin=EVIL) == 403
-        assert ask(client_of, method, sec_fetch_site=site) == 403
-    assert ask(client_of, method, origin=EVIL) == 403
-    assert ask(client_of, method, origin="null") == 403
-    assert ask(client_of, method, origin="http://localhost:3000") == 403
-    assert ask(client_of, method, origin="http://[") == 403
+        assert ask(method, sec_fetch_site=site, origin=EVIL) == 403
+        assert ask(method, sec_fetch_site=site) == 403
+    assert ask(method, origin=EVIL) == 403
+    assert ask(method, origin="null") == 403
+    assert ask(method, origin="http://localhost:3000") == 403
+    assert ask(method, origin="http://[") == 403
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
-def test_our_page_and_programs_may(client_of: Clients, method: str) -> None:
-    assert ask(client_of, method, sec_fetch_site="same-origin", origin=OURS) == 200
-    assert ask(client_of, method, origin=OURS) == 200  # over plain http to another machine browsers say only this
-    assert ask(client_of, method) == 200
+def test_our_page_and_programs_may(ask: Ask, method: str) -> None:
+    assert ask(method, sec_fetch_site="same-origin", origin=OURS) == 200
+    assert ask(method, origin=OURS) == 200  # over plain http to another machine browsers say only this
+    assert ask(method) == 200
 
 
-def test_a_configured_origin_may(client_of: Clients) -> None:
-    assert ask(client_of, "POST", sec_fetch_site="cross-site", origin=FRIEND) == 200
+def test_a_configured_origin_may(ask: Ask) -> None:
+    assert ask("POST", sec_fetch_site="cross-site", origin=FRIEND) == 200
 
 
-def test_a_bearer_token_may_come_from_anywhere_but_what_a_proxy_adds_is_none(client_of: Clients) -> None:
-    assert ask(client_of, "POST", sec_fetch_site="cross-site", origin=EVIL, authorization="Bearer x") == 200
-    assert ask(client_of, "POST", sec_fetch_site="cross-site", origin=EVIL, authorization="Basic x") == 403
+def test_a_bearer_token_may_come_from_anywhere_but_what_a_proxy_adds_is_none(ask: Ask, tokens: Tokens) -> None:
+    bearer = f"Bearer {tokens.create('mine', ['write']).secret}"
+    assert ask("POST", sec_fetch_site="cross-site", origin=EVIL, authorization=bearer) == 200
+    assert ask("POST", sec_fetch_site="cross-site", origin=EVIL, authorization="Basic x") == 403
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS"])
-def test_links_from_other_sites_work(client_of: Clients, method: str) -> None:
-    assert ask(client_of, method, sec_fetch_site="cross-site", origin=EVIL) == 200
+def test_links_from_other_sites_work(ask: Ask, method: str) -> None:
+    assert ask(method, sec_fetch_site="cross-site", origin=EVIL) == 200
 
 
 def test_only_a_configured_origin_may_read_answers(client_of: Clients) -> None:

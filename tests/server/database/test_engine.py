@@ -154,13 +154,7 @@ def test_a_server_without_this_database_any_more_does_not_answer(postgres: Postg
 
 def test_a_server_that_is_down_does_not_answer_and_does_again_when_it_is_up(postgres: Postgres) -> None:
     database = Database.open(postgres.make_database("restarted"))
-    one = database.prepare(select(literal(1).label("one")))
-    used = {
-        "reading": database.reading,
-        "writing": database.writing,
-        "reading_prepared": database.reading_prepared,
-        "writing_prepared": database.writing_prepared,
-    }
+    used = {"reading": database.reading, "writing": database.writing}
     for opened in used.values():  # each has a connection that dies
         with opened():
             pass
@@ -174,10 +168,9 @@ def test_a_server_that_is_down_does_not_answer_and_does_again_when_it_is_up(post
             database.check()
     finally:
         postgres.start()
-    with database.reading_prepared() as cursor:
-        assert one.first(cursor, {}) == {"one": 1}
-    with database.writing_prepared() as cursor:
-        assert one.first(cursor, {}) == {"one": 1}
+    with database.writing() as connection:
+        assert connection.scalar(select(literal(1))) == 1
+    assert TokenRows(database).all() == []
     database.close()
 
 

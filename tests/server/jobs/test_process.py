@@ -27,7 +27,7 @@ for at in range(len(done)):
 
 async def start_many():
     for _ in range(100):
-        await (await worker.Worker.start({})).ended()
+        await (await worker.JobWorker.start({})).ended()
 
 uvloop.run(start_many())
 before = list(done)

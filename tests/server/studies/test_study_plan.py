@@ -32,7 +32,7 @@ def settled(targets: int, retrievers: int, per_participant: int | None = None) -
         ({"retrievers": ["composer", "composer"]}, "two different ones"),
         ({"retrievers": []}, "at least 1 item"),
         ({"targets": ["a", "b", "a"]}, "named twice"),
-        ({"task": "answer", "questioner": "none"}, "somebody must ask"),
+        ({"task": "answer", "questioner": "none"}, "a questioner must ask"),
         ({"name": "two\nlines"}, "one line"),
         ({"name": "a | b"}, "one line"),
         ({"name": "  "}, "at least 1 character"),

@@ -1,4 +1,5 @@
-"""How much a request may bring: no client can fill the memory, or keep the event loop from others.
+"""How much a request may bring, and how long it may take: no client can fill the memory, hold a request open, or keep
+the event loop from others.
 
 A route that needs more than `SMALL_BODY` declares it (`takes_body`). Nothing is read before it is known who calls and
 how much the route takes. Bodies that may be large are received into a file, then decoded aside, one at a time, in
@@ -34,16 +35,16 @@ if TYPE_CHECKING:
     from viewfinder.server.settings import ServerSettings
 
 SMALL_BODY = 64 << 10
-"""Most bytes of a body, unless its route declares another limit."""
+"""The most bytes of a body whose route declares no other limit."""
 
 WORDY_BODY = 256 << 10
-"""Most bytes of one with filters, a thousand ids, or a question and all its choices."""
+"""The most bytes of a body with filters, a thousand ids, or a question and all its choices."""
 
 ENVELOPE = 64 << 10
 """Bytes that a multipart body may have around its file."""
 
 COLLECT_BYTES = 16 << 20
-"""Of refused bodies, after which the young objects are collected."""
+"""Bytes of refused bodies after which the young objects are collected."""
 
 SLOWEST = 32 << 10
 """Bytes a second that a body must come with, on the whole, once its patience is over."""
@@ -78,7 +79,7 @@ UNDECLARED = json_up_to(SMALL_BODY)
 
 
 def find_limit(endpoint: Callable[..., Any]) -> Most:
-    """How many bytes the body of a route may have: what it declares, or little."""
+    """The limit that a route declares for its body, else `UNDECLARED`."""
     most: Most = getattr(endpoint, "most_bytes", UNDECLARED)
     return most
 
@@ -87,7 +88,7 @@ class GuardedRoute(APIRoute):
     """A route of the API: its scope is checked, and the size of its body known, before any of the body is read."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """The framework's handler, after the checks."""
+        """Puts the checks before the framework's handler."""
         handle = super().get_route_handler()
         most = find_limit(self.endpoint)
         checks = [one.call for one in self.dependant.dependencies if isinstance(one.call, ScopeCheck)]
@@ -95,22 +96,24 @@ class GuardedRoute(APIRoute):
         async def guard(request: Request) -> Response:
             for check in checks:
                 await check(request)
-            if (body := request.scope.get(_BODY)) is not None:  # absent where an app has no access layer
-                body.allow(most)
+            if (exchange := request.scope.get(_EXCHANGE)) is not None:  # absent where an app has no access layer
+                exchange.allow(most)
             return await handle(request)
 
         return guard
 
 
-_BODY = "viewfinder.body"
-"""Where the scope of a request has its `_Body`."""
+_EXCHANGE = "viewfinder.exchange"
+"""Where the scope of a request has its `_Exchange`."""
 
 
-class BodyLimit:
-    """413 for a body that is too large, declared or not; 408 for one that does not come.
+class RequestLimits:
+    """413 for a body that is too large, declared or not; 408 for one that does not come; 503 for an answer that has not
+    begun in time, or when the server ends: then the work on it is cancelled.
 
     A client may be silent for `idle_s`; and the whole body may take `deadline_s` plus what it needs at `SLOWEST`, so
-    that nobody goes on forever by sending a byte now and then. The app's answer to a refused body is not sent.
+    that none goes on forever by sending a byte now and then. Time spent waiting for the body does not count for the
+    answer. An answer that has begun may take any time: a stream of events is open for hours.
     """
 
     def __init__(self, app: ASGIApp, settings: ServerSettings) -> None:
@@ -119,24 +122,31 @@ class BodyLimit:
         self._refused_bytes = 0  # since the collector was last called for them
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Counts while the app reads."""
-        scope[_BODY] = body = _Body(scope, receive, send, self._settings)
+        """In the task of the request itself: no other is made."""
+        scope[_EXCHANGE] = exchange = _Exchange(scope, receive, send, self._settings)
         try:
-            await self.app(scope, body.receive, body.send)
+            async with asyncio.timeout(self._settings.deadline_s) as exchange.deadline:
+                await self.app(scope, exchange.receive, exchange.send)
         except Exception:
-            if body.refused is None or body.begun:
+            if exchange.deadline.expired():
+                exchange.refused = partial(_describe_deadline, self._settings.deadline_s)
+            if exchange.refused is None or exchange.begun:
                 raise
+        except asyncio.CancelledError:
+            if exchange.begun:
+                raise
+            exchange.refused = _describe_ending
         finally:
-            if body.status >= HTTPStatus.BAD_REQUEST or body.refused is not None:
-                self._collect_refused(body.bytes)
-            del scope[_BODY]  # which would hold the scope in a circle, and all that the request brought
-        if body.refused is not None and not body.begun:
-            await refuse(body.refused(), scope, receive, send)
+            if exchange.status >= HTTPStatus.BAD_REQUEST or exchange.refused is not None:
+                self._collect_refused(exchange.bytes)
+            del scope[_EXCHANGE]  # which would hold the scope in a circle, and all that the request brought
+        if exchange.refused is not None and not exchange.begun:
+            await refuse(exchange.refused(), scope, receive, send)
 
     def _collect_refused(self, size: int) -> None:
         """Calls the collector when refused bodies have come to `COLLECT_BYTES`.
 
-        By itself it counts objects, and a few of them may hold a whole body. (`problems` lets go of what we know of.)
+        By itself it counts objects, and a few of them may hold a whole body. (`problems` empties errors.)
         """
         self._refused_bytes += size
         if self._refused_bytes >= COLLECT_BYTES:
@@ -144,8 +154,10 @@ class BodyLimit:
             gc.collect(1)
 
 
-class _Body:
-    """The body of one request as it comes in."""
+class _Exchange:
+    """One request as its body comes in and its answer goes out. `refused` makes the answer in the app's place."""
+
+    deadline: asyncio.Timeout
 
     def __init__(self, scope: Scope, receive: Receive, send: Send, settings: ServerSettings) -> None:
         self._receive, self._send, self._settings = receive, send, settings
@@ -160,55 +172,74 @@ class _Body:
         self.begun = False
 
     def allow(self, most: Most) -> None:
-        """The body may have as many bytes as its route takes. Raises Problem: it is declared to have more."""
+        """Lets the body have as many bytes as its route takes. Raises Problem: it is declared to have more."""
         self._most = most(self._settings)
-        self._check(self._declared)
+        self._check_size(self._declared)
 
     async def receive(self) -> Message:
-        """The next piece. After the last one, this waits for the client to leave.
+        """The next piece of the body. After the last one, this waits for the client to leave.
 
         Raises:
             Problem: too large, or too slow.
         """
         if self._complete:
             return await self._receive()
-        self._check(self._declared)
+        self._check_size(self._declared)
+        self._set_deadline(None)
         latest = self._until + self.bytes / SLOWEST
         try:
             async with asyncio.timeout_at(min(self._clock() + self._settings.idle_s, latest)):
                 message = await self._receive()
         except TimeoutError:
-            raise self._refuse(_too_slow) from None
+            raise self._refuse(_describe_slow_body) from None
+        self._set_deadline(self._clock() + self._settings.deadline_s)
         self.bytes += len(message.get("body", b""))
         self._complete = not message.get("more_body", False)
-        self._check(self.bytes)
+        self._check_size(self.bytes)
         return message
 
     async def send(self, message: Message) -> None:
-        """Passes the answer on, unless it answers a refused body."""
+        """Passes the answer on, unless another takes its place."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
-        if self.refused is None or self.begun:
+        if not self.begun:
+            if self.refused is not None or self.deadline.expired():
+                return
+            self._set_deadline(None)
             self.begun = True
-            await self._send(message)
+        await self._send(message)
 
-    def _check(self, size: int) -> None:
+    def _set_deadline(self, when: float | None) -> None:
+        """Sets when the answer must have begun; without effect where it has, or where the deadline has passed."""
+        if not self.begun and not self.deadline.expired():
+            self.deadline.reschedule(when)
+
+    def _check_size(self, size: int) -> None:
         if size > self._most:
-            raise self._refuse(partial(_too_large, self._most))
+            raise self._refuse(partial(_describe_large_body, self._most))
 
     def _refuse(self, problem: Callable[[], Problem]) -> Problem:
-        # What is kept is how to make the problem: one that was raised holds the frames that it passed, and they this.
+        # Only how to make the problem is kept: one that was raised holds the frames that it passed, and they this.
         self.refused = problem
         return problem()
 
 
-def _too_large(most: int) -> Problem:
+def _describe_large_body(most: int) -> Problem:
     return Problem(413, "too-large", f"the request's body is larger than {most:,} bytes", limit=most)
 
 
-def _too_slow() -> Problem:
+def _describe_slow_body() -> Problem:
     detail = "the request's body did not come in time: send it again, without pauses"
     return Problem(408, "slow-body", detail, headers={"Connection": "close"})
+
+
+def _describe_deadline(deadline_s: float) -> Problem:
+    detail = f"this took longer than {deadline_s:g} s: try again, or ask for less"
+    return Problem(503, "deadline", detail, headers={"Retry-After": "1"})
+
+
+def _describe_ending() -> Problem:
+    return Problem(503, "ending", "the server ends before this was done: try again when it is back")
 
 
 # -- large bodies
@@ -217,13 +248,13 @@ Shape = TypeVar("Shape", bound=BaseModel)
 
 
 def json_body(shape: type[BaseModel]) -> dict[str, Any]:
-    """For `openapi_extra` of a route that reads its body by `receive_json`: it takes this shape."""
+    """Describes the body of a route that reads it by `receive_json`, for `openapi_extra`."""
     schema = {"$ref": f"#/components/schemas/{shape.__name__}"}
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
 
 
 async def receive_json(request: Request, shape: type[Shape], pool: ThreadPool) -> Shape:
-    """The JSON body of a request, which may be large: nobody else waits while it is read.
+    """Reads the JSON body of a request, which may be large, without delaying other requests.
 
     Raises:
         Problem: 400, it broke off; 413, it is too large; 415, it is not said to be JSON.
@@ -249,11 +280,11 @@ def _parse_file(file: IO[bytes], shape: type[Shape]) -> Shape:
         wrong = [{"loc": ("body", *it["loc"]), "msg": it["msg"]} for it in found]
     except ValueError as error:
         wrong = [{"loc": ("body",), "msg": f"this cannot be read as JSON: {error}"}]
-    raise RequestValidationError(wrong)  # here, where no other error is, whose frames would hold what was read
+    raise RequestValidationError(wrong)  # outside of `except`: the other error's frames would hold what was read
 
 
 STEP_CHARS = 64 << 10
-"""What is decoded by one call of the JSON decoder, while no other thread computes."""
+"""Characters that one call of the JSON decoder decodes at most, as no other thread computes meanwhile."""
 
 MAX_STEPS = 50_000
 """Parts of a document that are decoded one by one: many times what the longest conversation needs."""
@@ -292,13 +323,13 @@ def _skip_space(text: str, at: int) -> int:
 
 
 class _Steps:
-    """One text while it is decoded: what is larger than a step is taken apart, its parts are decoded whole."""
+    """Decodes one text: values larger than a step are taken apart, smaller ones are decoded whole."""
 
     def __init__(self, text: str) -> None:
         self._text, self._left = text, MAX_STEPS
 
     def value(self, at: int, depth: int) -> tuple[Any, int]:
-        """The value that begins at a place, and where it ends."""
+        """Decodes the value that begins at a place; gives it, and where it ends."""
         stop_if_asked()
         self._left -= 1
         if self._left < 0:
@@ -312,34 +343,34 @@ class _Steps:
         except (ValueError, RecursionError):  # it goes on after the step, is nested deeply, or is wrong
             if depth >= MAX_DEPTH:
                 raise ValueError(f"it is nested more than {MAX_DEPTH} deep, or wrong, at {at}") from None
-        return self._members(at, depth) if opening == "{" else self._items(at, depth)
+        return self._decode_members(at, depth) if opening == "{" else self._decode_items(at, depth)
 
-    def _members(self, at: int, depth: int) -> tuple[dict[str, Any], int]:
+    def _decode_members(self, at: int, depth: int) -> tuple[dict[str, Any], int]:
         found: dict[str, Any] = {}
         at = _skip_space(self._text, at + 1)
         while self._text[at : at + 1] != "}":
             if found:
-                at = _skip_space(self._text, self._pass(",", at))
+                at = _skip_space(self._text, self._pass_sign(",", at))
             if self._text[at : at + 1] != '"':
                 raise ValueError(f'" is missing at {at}')
             name, at = _decode(self._text, at)
-            at = self._pass(":", _skip_space(self._text, at))
+            at = self._pass_sign(":", _skip_space(self._text, at))
             found[name], at = self.value(_skip_space(self._text, at), depth + 1)
             at = _skip_space(self._text, at)
         return found, at + 1
 
-    def _items(self, at: int, depth: int) -> tuple[list[Any], int]:
+    def _decode_items(self, at: int, depth: int) -> tuple[list[Any], int]:
         found: list[Any] = []
         at = _skip_space(self._text, at + 1)
         while self._text[at : at + 1] != "]":
             if found:
-                at = self._pass(",", at)
+                at = self._pass_sign(",", at)
             value, at = self.value(_skip_space(self._text, at), depth + 1)
             found.append(value)
             at = _skip_space(self._text, at)
         return found, at + 1
 
-    def _pass(self, sign: str, at: int) -> int:
+    def _pass_sign(self, sign: str, at: int) -> int:
         if self._text[at : at + 1] != sign:
             raise ValueError(f"{sign} is missing at {at}")
         return at + 1

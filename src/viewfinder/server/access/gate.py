@@ -5,8 +5,8 @@ rebinding): a request without a token must name the Host by a loopback name. A p
 a `fetch`: a request that changes something without a bearer token (which no foreign page can add) must come from our
 own page. A page that would read an answer: no CORS unless configured.
 
-What this machine's own user may do without a token, `trust` decides. A page of another origin is never among it, not
-even one of a configured origin: that may ask, with a bearer token.
+`trust` decides which requests are those of this machine's own user, and need no token. Requests of pages of another
+origin never are: pages of a configured origin may ask, with a bearer token.
 """
 
 from __future__ import annotations
@@ -26,17 +26,10 @@ from starlette.requests import cookie_parser
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from viewfinder.errors import ViewfinderError
-from viewfinder.server.access.bodies import BodyLimit
-from viewfinder.server.access.limits import (
-    Buckets,
-    Deadline,
-    RateLimit,
-    TokenBuckets,
-    client_address,
-    too_many_requests,
-)
+from viewfinder.server.access.bodies import RequestLimits
+from viewfinder.server.access.limits import Buckets, count_request
 from viewfinder.server.access.tokens import LOCAL, REMEMBERED_S, Caller
-from viewfinder.server.access.trust import is_forwarded, is_local, is_loopback_name, is_own_page, is_own_user
+from viewfinder.server.access.trust import RequestHead, is_own_user, read_head
 from viewfinder.server.problems import Problem, problem_of, refuse
 
 if TYPE_CHECKING:
@@ -49,13 +42,6 @@ _LOG = logging.getLogger("viewfinder.server")
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 """Methods that change nothing."""
-
-
-def bearer_token(scope: Scope) -> str | None:
-    """The bearer token of a request; None where there is none (what a proxy's Basic login adds is none)."""
-    scheme, _, secret = (Headers(scope=scope).get("authorization") or "").partition(" ")
-    return secret.strip() if scheme.lower() == "bearer" else None
-
 
 POLICY = "; ".join(
     (
@@ -81,9 +67,9 @@ Pairs = list[tuple[bytes, bytes]]
 
 
 class SecurityHeaders:
-    """Adds them where an answer has not its own.
+    """Adds the headers that protect a browser, except those that an answer has already.
 
-    What the API says is kept by no cache, unless the route says otherwise (thumbnails do). `shared`: pages of other
+    No cache keeps an answer of the API, unless its route says otherwise (thumbnails do). `shared`: pages of other
     origins are welcome (CORS), and may embed pictures too.
     """
 
@@ -93,10 +79,10 @@ class SecurityHeaders:
         self._pairs: Pairs = [(name.encode(), value.encode()) for name, value in wanted.items()]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Touches the start of the answer only."""
+        """Changes only the start of the answer."""
         private = scope["path"].startswith("/api/")
 
-        async def with_headers(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers: Pairs = list(message.get("headers", ()))
                 there = {name.lower() for name, _ in headers}
@@ -107,60 +93,11 @@ class SecurityHeaders:
                 message["headers"] = headers
             await send(message)
 
-        await self.app(scope, receive, with_headers)
-
-
-class OneHost:
-    """400 for several Host headers: a proxy before us may go by a different one than we do (RFC 9112, 3.2)."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Counts them."""
-        if sum(name == b"host" for name, _ in scope["headers"]) > 1:
-            await refuse(Problem(400, "bad-request", "a request has one Host header"), scope, receive, send)
-        else:
-            await self.app(scope, receive, send)
-
-
-class LoopbackHosts:
-    """Answers to loopback names, and through a proxy to the name that was asked for: a token is needed there."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """403 for any other Host, or none."""
-        if is_loopback_name(Headers(scope=scope).get("host") or "") or is_forwarded(scope):
-            await self.app(scope, receive, send)
-            return
-        detail = "this server answers on this machine only: call it localhost or 127.0.0.1; a proxy must say it is one"
-        await refuse(Problem(403, "wrong-host", detail), scope, receive, send)
-
-
-class SameOrigin:
-    """What changes something and has no bearer token comes from our own page, from a configured origin, or from no
-    page at all (programs send neither Origin nor Sec-Fetch-Site)."""
-
-    def __init__(self, app: ASGIApp, origins: Sequence[str] = ()) -> None:
-        self.app = app
-        self._origins = frozenset(origins)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """403 for pages of other sites."""
-        if scope["method"] in SAFE or bearer_token(scope) is not None or self._is_ours(scope):
-            await self.app(scope, receive, send)
-            return
-        detail = "a page of another site may not do this: open viewfinder's own page, or send a bearer token"
-        await refuse(Problem(403, "cross-site", detail), scope, receive, send)
-
-    def _is_ours(self, scope: Scope) -> bool:
-        return Headers(scope=scope).get("origin") in self._origins or is_own_page(scope)
+        await self.app(scope, receive, send_with_headers)
 
 
 def allow_origins(app: ASGIApp, origins: Sequence[str]) -> ASGIApp:
-    """Pages of these origins may call the API with a bearer token; never with the cookie."""
+    """Lets pages of these origins call the API with a bearer token; never with the cookie."""
     return CORSMiddleware(
         app,
         allow_origins=origins,
@@ -173,27 +110,44 @@ def allow_origins(app: ASGIApp, origins: Sequence[str]) -> ASGIApp:
 
 COOKIE = "viewfinder_token"
 
+BEHIND_A_PROXY = "behind a proxy set VIEWFINDER_TOKENS_ALWAYS=1, as not every proxy can be told from a local program"
 
-class Authentication:
-    """Sets `request.state.caller`: a `Caller`, or None where a token is needed and there is none.
 
-    A bearer token that is not good is answered with 401 whatever was asked for: its sender should know. A cookie that
-    is not good any more counts as none: the page must be there to log in again. `guesses` bounds, by address, how
-    often a token may be sent that is none; one that is good is never refused for the guesses of others. Events end
-    when the token does with which they were asked for.
+class Gate:
+    """Lets a request in, or says why not: to which name it may be sent, who calls, how often, and from which page.
+
+    It sets `request.state.caller`: a `Caller`, or None where a token is needed and there is none. An invalid bearer
+    token is answered with 401 on every route, so that its sender knows. An invalid cookie counts as none, so that the
+    page can be loaded to log in again.
+
+    `requests` counts by token, or by address where there is none; requests of this machine itself are not counted.
+    `guesses` counts invalid tokens by address: a valid one is never refused for the guesses of others.
     """
 
-    def __init__(self, app: ASGIApp, tokens: Tokens, pool: ThreadPool, guesses: Buckets) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        settings: ServerSettings,
+        tokens: Tokens,
+        pool: ThreadPool,
+        requests: Buckets,
+        guesses: Buckets,
+    ) -> None:
         self.app = app
-        self._tokens, self._pool, self._guesses = tokens, pool, guesses
+        self._tokens, self._pool, self._requests, self._guesses = tokens, pool, requests, guesses
+        self._origins = frozenset(settings.origins)
+        self._is_for_this_machine = settings.is_loopback and not tokens.needed
         self._warned = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers in the app's place only for a token that is not good, or cannot be looked up."""
-        state = scope.setdefault("state", {})
-        state["guesses"] = self._guesses  # for the route that logs in
+        """Answers in the app's place where a request is not let in, or its token cannot be looked up."""
+        head, state = read_head(scope), scope.setdefault("state", {})
+        state.update(head=head, guesses=self._guesses)  # for the routes of logging in
         try:
-            state["caller"] = caller = await self._caller(scope)
+            self._check_host(head)
+            state["caller"] = caller = await self._find_caller(head, scope)
+            self._count_request(head, caller)
+            self._check_page(head, scope["method"])
         except Problem as problem:
             await refuse(problem, scope, receive, send)
         except ViewfinderError as error:  # the database does not answer
@@ -202,60 +156,40 @@ class Authentication:
             if caller is None or caller.token is None:
                 await self.app(scope, receive, send)
             else:
-                await self._while_good(caller, scope, receive, send)
+                await self._serve_while_good(caller, scope, receive, send)
 
-    async def _while_good(self, caller: Caller, scope: Scope, receive: Receive, send: Send) -> None:
-        """The app; events that it sends end with the token."""
-        watch: asyncio.Task[None] | None = None
-        whole = False
+    def _check_host(self, head: RequestHead) -> None:
+        """Raises Problem for several Host headers, and where only this machine is served, for a name that it has not.
 
-        async def told(message: Message) -> None:
-            nonlocal watch, whole
-            if message["type"] == "http.response.start" and _are_events(message):
-                watch = asyncio.create_task(self._end_with(caller, ending))
-            whole = whole or (message["type"] == "http.response.body" and not message.get("more_body", False))
-            await send(message)
+        Behind a proxy the name is that of the proxy; a token is needed there.
+        """
+        if head.host_count > 1:  # a proxy before us may go by a different one than we do (RFC 9112, 3.2)
+            raise Problem(400, "bad-request", "a request has one Host header")
+        if self._is_for_this_machine and not head.names_this_machine and not head.is_forwarded:
+            detail = (
+                "this server answers on this machine only: call it localhost or 127.0.0.1; a proxy must say it is one"
+            )
+            raise Problem(403, "wrong-host", detail)
 
-        try:
-            async with asyncio.timeout(None) as ending:
-                await self.app(scope, receive, told)
-        except TimeoutError:
-            if not ending.expired():
-                raise
-            if not whole:
-                await send({"type": "http.response.body", "body": b"", "more_body": False})
-        finally:
-            if watch is not None:
-                watch.cancel()
-
-    async def _end_with(self, caller: Caller, ending: asyncio.Timeout) -> None:
-        good = True
-        while good:
-            await asyncio.sleep(REMEMBERED_S)
-            with suppress(ViewfinderError):  # the database does not answer: it is asked again
-                good = await self._pool.run(self._tokens.is_good, caller)
-        ending.reschedule(0)
-
-    async def _caller(self, scope: Scope) -> Caller | None:
-        sent = bearer_token(scope)
-        secret = sent
-        if sent is None and (cookies := Headers(scope=scope).get("cookie")) is not None and _may_use_cookie(scope):
-            secret = cookie_parser(cookies).get(COOKIE)
-        caller = None if secret is None else self._tokens.remembered(secret)
-        if secret is not None and caller is None:
-            caller = await self._pool.run(self._tokens.caller, secret)
-        if caller is None and sent is not None:
-            count_guess(self._guesses, scope)
+    async def _find_caller(self, head: RequestHead, scope: Scope) -> Caller | None:
+        secret, caller = head.bearer, None
+        # What a page of another origin changes, it changes in its own name: by a bearer token, never with our cookie.
+        if secret is None and head.cookies is not None and (scope["method"] in SAFE or head.is_of_own_page):
+            secret = cookie_parser(head.cookies).get(COOKIE)
+        if secret is not None:
+            caller = self._tokens.recall_caller(secret) or await self._pool.run(self._tokens.find_caller, secret)
+        if caller is None and head.bearer is not None:
+            count_request(self._guesses, head.address)
             detail = "this token is unknown, has been revoked or has expired: ask for a new one"
             raise Problem(401, "unauthorized", detail, headers={"WWW-Authenticate": 'Bearer error="invalid_token"'})
-        if caller is None and not self._tokens.needed and await self._is_trusted(scope):
+        if caller is None and not self._tokens.needed and await self._is_trusted(head, scope):
             return LOCAL
         return caller
 
-    async def _is_trusted(self, scope: Scope) -> bool:
+    async def _is_trusted(self, head: RequestHead, scope: Scope) -> bool:
         """Whether a request is of this machine's own user; says once that there is a proxy, if there is one."""
-        if not is_local(scope):
-            if is_forwarded(scope):
+        if not head.is_local:
+            if head.is_forwarded:
                 self._warn_of_proxy("it says so")
             return False
         # A connection keeps its user: the system is asked once for each.
@@ -271,19 +205,51 @@ class Authentication:
             self._warned = True
             _LOG.warning("requests come through a proxy (%s) and need a token; %s", sign, BEHIND_A_PROXY)
 
+    def _count_request(self, head: RequestHead, caller: Caller | None) -> None:
+        if caller is not LOCAL:
+            count_request(self._requests, f"address {head.address}" if caller is None else f"token {caller.token}")
 
-BEHIND_A_PROXY = "behind a proxy set VIEWFINDER_TOKENS_ALWAYS=1, as not every proxy can be told from a local program"
+    def _check_page(self, head: RequestHead, method: str) -> None:
+        """Raises Problem where a page of another site would change something.
 
+        Without a bearer token only our own page may, pages of the configured origins, and programs.
+        """
+        if method in SAFE or head.bearer is not None or head.origin in self._origins or head.is_of_own_page:
+            return
+        detail = "a page of another site may not do this: open viewfinder's own page, or send a bearer token"
+        raise Problem(403, "cross-site", detail)
 
-def _may_use_cookie(scope: Scope) -> bool:
-    """What a page of another origin changes, it changes in its own name: with a bearer token, never with our cookie."""
-    return scope["method"] in SAFE or is_own_page(scope)
+    async def _serve_while_good(self, caller: Caller, scope: Scope, receive: Receive, send: Send) -> None:
+        """Runs the app; if it answers with events, these end when the token of the request does."""
+        watch: asyncio.Task[None] | None = None
+        whole = False
 
+        async def send_watched(message: Message) -> None:
+            nonlocal watch, whole
+            if message["type"] == "http.response.start" and _are_events(message):
+                watch = asyncio.create_task(self._end_after_token(caller, ending))
+            whole = whole or (message["type"] == "http.response.body" and not message.get("more_body", False))
+            await send(message)
 
-def count_guess(guesses: Buckets, scope: Scope) -> None:
-    """Notes that an address has sent a token that is none. Raises Problem: 429, it has done so too often."""
-    if waiting := guesses.take(client_address(scope)):
-        raise too_many_requests(waiting)
+        try:
+            async with asyncio.timeout(None) as ending:
+                await self.app(scope, receive, send_watched)
+        except TimeoutError:
+            if not ending.expired():
+                raise
+            if not whole:
+                await send({"type": "http.response.body", "body": b"", "more_body": False})
+        finally:
+            if watch is not None:
+                watch.cancel()
+
+    async def _end_after_token(self, caller: Caller, ending: asyncio.Timeout) -> None:
+        good = True
+        while good:
+            await asyncio.sleep(REMEMBERED_S)
+            with suppress(ViewfinderError):  # the database does not answer: it is asked again
+                good = await self._pool.run(self._tokens.is_good, caller)
+        ending.reschedule(0)
 
 
 def _are_events(start: Message) -> bool:
@@ -294,9 +260,9 @@ _NOT_TEXT = (*DEFAULT_EXCLUDED_CONTENT_TYPES, "image/*", "application/octet-stre
 
 
 class Access:
-    """All layers, built when the first request comes: before the app has started, `services_of` gives None.
+    """All layers, built when the first request comes; before the app has started, `services_of` gives None.
 
-    `shared`: a folder of the processes that serve the same; requests are counted there, over all of them.
+    `shared`: the folder in which several processes that serve the same count their requests together.
     """
 
     def __init__(
@@ -330,29 +296,18 @@ def guard_app(
     clock: Callable[[], float] = time.monotonic,
     shared: Path | None = None,
 ) -> ASGIApp:
-    """The app inside its layers; the outermost is written last.
+    """Puts the layers around an app; the outermost is written last.
 
-    Whatever refuses a request stands inside `Headers` (every answer has them) and inside CORS (a page of a configured
-    origin can read why). Who calls is known before rates are counted, both before a body is read.
+    The gate stands inside `SecurityHeaders` (every answer has them) and inside CORS (a page of a configured origin can
+    read why it is refused). It asks who calls before it counts, and does both before a body is read.
     """
-    app = Deadline(app, settings.deadline_s)
-    app = BodyLimit(app, settings)
-    app = SameOrigin(app, settings.origins)
-    requests, guesses = (_make_buckets(name, settings, clock, shared) for name in ("requests", "guesses"))
-    app = RateLimit(app, requests)
-    app = Authentication(app, tokens, pool, guesses)
+    requests, guesses = (
+        Buckets(settings.requests_per_s, settings.requests_burst, clock, shared and shared / f"{name}.buckets")
+        for name in ("requests", "guesses")
+    )
+    app = Gate(RequestLimits(app, settings), settings, tokens, pool, requests, guesses)
     if not settings.is_loopback:  # within one machine, packing costs more than it saves
         app = GZipMiddleware(app, compresslevel=4, exclude_content_types=_NOT_TEXT)
     if settings.origins:
         app = allow_origins(app, settings.origins)
-    if settings.is_loopback and not tokens.needed:
-        app = LoopbackHosts(app)
-    return SecurityHeaders(OneHost(app), shared=bool(settings.origins))
-
-
-def _make_buckets(name: str, settings: ServerSettings, clock: Callable[[], float], shared: Path | None) -> Buckets:
-    if shared is None:
-        return TokenBuckets(settings.requests_per_s, settings.requests_burst, clock)
-    from viewfinder.server.access.limits import SharedBuckets  # of systems where processes can share a socket
-
-    return SharedBuckets(shared / f"{name}.buckets", settings.requests_per_s, settings.requests_burst, clock)
+    return SecurityHeaders(app, shared=bool(settings.origins))

@@ -1,16 +1,15 @@
-"""How long a request may take, and how many there may be: no client can hold a request open, ask without end, or keep
-the threads that others need. (How large a request may be: `bodies`.)
+"""How many requests there may be, and the threads that work for them: no client can ask without end, or keep the
+threads that others need. (How large a request may be, and how long it may take: `bodies`.)
 
-Requests are counted in token buckets. Several processes of one machine share theirs, so that a limit is the same
-whichever answers. They are in a small file that every process maps: a table of slots, found by a hash of the key, each
-with a level and its time. Its lock is held for microseconds, so the event loop may wait for it. (A database would be
-queried for every small picture.)
+Requests are counted in token buckets. They are a table of slots, found by a hash of the key, each with a level and its
+time. Several processes of one machine share theirs, so that a limit is the same whichever answers: in a small file that
+every process maps. Its lock is held for microseconds, so the event loop may wait for it. (A database would be queried
+for every small picture.)
 """
 
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import hashlib
 import math
 import mmap
@@ -19,71 +18,15 @@ import struct
 import threading
 import time
 import weakref
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from queue import Empty, SimpleQueue
-from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar
+from typing import ParamSpec, TypeVar
 
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-from viewfinder.server.access.tokens import LOCAL
-from viewfinder.server.problems import Problem, refuse
+from viewfinder.server.problems import Problem
 from viewfinder.stopping import Stopped, stoppable
-
-
-class Deadline:
-    """503 when the answer has not begun in time, or the server ends before; then what worked on it is cancelled.
-
-    Time spent waiting for the client's body does not count (`BodyLimit` limits that). An answer that has begun may take
-    any time: a stream of events is open for hours.
-    """
-
-    def __init__(self, app: ASGIApp, deadline_s: float) -> None:
-        self.app = app
-        self._deadline_s = deadline_s
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """In the task of the request itself: no other is made."""
-        begun = arrived = False
-        clock = asyncio.get_running_loop().time
-
-        async def told(message: Message) -> None:
-            nonlocal begun
-            if not begun:
-                if timeout.expired():  # 503 is the answer; this is what the app says while it is cancelled
-                    return
-                begun = True
-                timeout.reschedule(None)
-            await send(message)
-
-        async def heard() -> Message:
-            nonlocal arrived
-            if begun or arrived or timeout.expired():
-                return await receive()
-            timeout.reschedule(None)
-            message = await receive()
-            arrived = not message.get("more_body", False)
-            if not begun and not timeout.expired():
-                timeout.reschedule(clock() + self._deadline_s)
-            return message
-
-        try:
-            async with asyncio.timeout(self._deadline_s) as timeout:
-                await self.app(scope, heard, told)
-        except TimeoutError:
-            if begun or not timeout.expired():
-                raise
-            detail = f"this took longer than {self._deadline_s:g} s: try again, or ask for less"
-            await refuse(Problem(503, "deadline", detail, headers={"Retry-After": "1"}), scope, receive, send)
-        except asyncio.CancelledError:
-            if begun:
-                raise
-            detail = "the server ends before this was done: try again when it is back"
-            await refuse(Problem(503, "ending", detail, headers={"Retry-After": "5"}), scope, receive, send)
-
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
@@ -97,79 +40,11 @@ On a busy machine that is longer by the clock, where it may take up to `BUSY` ti
 BUSY = 8
 
 GIVE_WAY = 3.0
-"""While others are waited for, work that went aside rests so many times as long as its last step took."""
+"""While brief work is awaited, work that went aside rests so many times as long as its last step took."""
 
 
 class Overlong(Stopped):
     """This work is longer than `BRIEF_S`."""
-
-
-class _Job(NamedTuple):
-    loop: asyncio.AbstractEventLoop
-    done: asyncio.Future[Any]
-    work: Callable[[], Any]
-
-
-class WorkThreads:
-    """At most `count` threads, which take work in the order in which it comes; for one event loop.
-
-    As `loop.run_in_executor`, without its two futures of two kinds a work, each with a lock: every turn is two works.
-    """
-
-    def __init__(self, count: int, name: str) -> None:
-        self._count, self._name = count, name
-        self._line: SimpleQueue[_Job | None] = SimpleQueue()
-        self._threads: list[threading.Thread] = []
-        self._closed = False
-
-    def begin(self, work: Callable[[], Result]) -> asyncio.Future[Result]:
-        """What `work` gives, when a thread has done it. Work that is cancelled while it waits in line is not begun."""
-        if self._closed:
-            raise RuntimeError("these threads have ended")
-        loop = asyncio.get_running_loop()
-        done: asyncio.Future[Result] = loop.create_future()
-        self._line.put(_Job(loop, done, work))
-        if len(self._threads) < self._count:
-            thread = threading.Thread(target=self._serve, name=f"{self._name}_{len(self._threads)}", daemon=True)
-            self._threads.append(thread)
-            thread.start()
-        return done
-
-    def close(self) -> None:
-        """Cancels what waits in line, and waits for what runs."""
-        self._closed = True
-        with suppress(Empty):
-            while True:
-                if (job := self._line.get_nowait()) is not None:
-                    _tell(job, job.done.cancel)
-        for _ in self._threads:
-            self._line.put(None)
-        for thread in self._threads:
-            thread.join()
-
-    def _serve(self) -> None:
-        while (job := self._line.get()) is not None:
-            if not job.done.cancelled():
-                try:
-                    _tell(job, _succeed, job.done, job.work())
-                except BaseException as error:  # whoever waits for it is to see it
-                    _tell(job, _fail, job.done, error)
-            del job  # and with it what it holds, while the next one is waited for
-
-
-def _tell(job: _Job, what: Callable[..., Any], *given: Any) -> None:
-    with suppress(RuntimeError):  # the loop has ended: nobody waits
-        job.loop.call_soon_threadsafe(what, *given)
-
-
-def _succeed(done: asyncio.Future[Result], result: Result) -> None:
-    if not done.done():
-        done.set_result(result)
-
-
-def _fail(done: asyncio.Future[Any], error: BaseException) -> None:
-    if not done.done():
-        done.set_exception(error)
 
 
 class ThreadPool:
@@ -178,34 +53,35 @@ class ThreadPool:
     The event loop itself never searches, decodes or reads the database.
     """
 
+    # Not anyio's: a deadline would free its limiter's place while the thread goes on, and others would join it.
     def __init__(self, threads: int) -> None:
-        self._threads = WorkThreads(threads, "engine")
-        self._aside = WorkThreads(max(threads // 2, 2), "long")
-        self._alone = WorkThreads(1, "alone")
+        self._threads = ThreadPoolExecutor(threads, "engine")
+        self._aside = ThreadPoolExecutor(max(threads // 2, 2), "long")
+        self._alone = ThreadPoolExecutor(1, "alone")
         self._awaited = 0  # works of the shared threads, running or in line
-        self._unwanted: set[threading.Event] = set()  # of all works that can be stopped; set when nobody waits for one
+        self._unwanted: set[threading.Event] = set()  # one for each work that can be stopped; set to stop it
 
     async def run(self, work: Callable[Given, Result], *args: Given.args, **kwargs: Given.kwargs) -> Result:
-        """What `work` gives, when a thread has done it."""
-        return await self._in(self._threads, partial(work, *args, **kwargs))
+        """Does work in a shared thread, and gives its result."""
+        return await self._run_in(self._threads, partial(work, *args, **kwargs))
 
     async def run_stoppable(self, work: Callable[Given, Result], *args: Given.args, **kwargs: Given.kwargs) -> Result:
-        """The same for work that calls `stop_if_asked`: it ends when nobody waits for it any more.
+        """Does work that calls `stop_if_asked`, which stops it once its result is not awaited any more.
 
-        Work that turns out to be long is restarted aside (`run_aside`), so that a few long ones keep nobody waiting.
+        Work that turns out to be long is restarted aside (`run_aside`), so that a few long ones do not delay the rest.
         """
         try:
-            return await self._stoppable(self._threads, BRIEF_S, partial(work, *args, **kwargs))
+            return await self._run_stoppable(self._threads, BRIEF_S, partial(work, *args, **kwargs))
         except Overlong:
             return await self.run_aside(work, *args, **kwargs)
 
     async def run_aside(self, work: Callable[Given, Result], *args: Given.args, **kwargs: Given.kwargs) -> Result:
-        """The same for work that is known to be long: few at a time, and it gives way to all that is brief."""
-        return await self._stoppable(self._aside, math.inf, partial(work, *args, **kwargs))
+        """Does work that is known to be long: little at a time, and giving way to all that is brief."""
+        return await self._run_stoppable(self._aside, math.inf, partial(work, *args, **kwargs))
 
     async def run_alone(self, work: Callable[Given, Result], *args: Given.args, **kwargs: Given.kwargs) -> Result:
-        """The same for work that needs much memory: one at a time, and it gives way to all that is brief."""
-        return await self._stoppable(self._alone, math.inf, partial(work, *args, **kwargs))
+        """Does work that needs much memory: one at a time, and giving way to all that is brief."""
+        return await self._run_stoppable(self._alone, math.inf, partial(work, *args, **kwargs))
 
     def stop(self) -> None:
         """Ends all work that can be stopped."""
@@ -216,12 +92,12 @@ class ThreadPool:
         """Ends what can be stopped, and waits for the rest of what runs."""
         self.stop()
         for threads in (self._threads, self._aside, self._alone):
-            threads.close()
+            threads.shutdown(cancel_futures=True)
 
-    async def _stoppable(self, threads: WorkThreads, brief_s: float, work: Callable[[], Result]) -> Result:
+    async def _run_stoppable(self, threads: ThreadPoolExecutor, brief_s: float, work: Callable[[], Result]) -> Result:
         unwanted = threading.Event()
 
-        def done() -> Result:
+        def work_with_checks() -> Result:
             rested = begun = time.monotonic()
             computed = time.thread_time()
             until = begun + BUSY * brief_s
@@ -243,93 +119,20 @@ class ThreadPool:
 
         self._unwanted.add(unwanted)
         try:
-            return await self._in(threads, done)
-        except BaseException:  # nobody waits any more, though a thread may still work
+            return await self._run_in(threads, work_with_checks)
+        except BaseException:  # the request has ended, though a thread may still work for it
             unwanted.set()
             raise
         finally:
             self._unwanted.discard(unwanted)
 
-    async def _in(self, threads: WorkThreads, work: Callable[[], Result]) -> Result:
+    async def _run_in(self, threads: ThreadPoolExecutor, work: Callable[[], Result]) -> Result:
         shared = threads is self._threads
         self._awaited += shared
         try:
-            return await threads.begin(work)
+            return await asyncio.get_running_loop().run_in_executor(threads, work)
         finally:
             self._awaited -= shared
-
-
-MAX_BUCKETS = 10_000
-"""How many buckets are kept; the least recently used goes first, and comes back full."""
-
-
-class Buckets(Protocol):
-    """A token bucket a key: `burst` at once, some more each second."""
-
-    def take(self, key: str) -> float:
-        """Takes one request and gives 0; or, where none is left, takes nothing and gives the seconds until one is."""
-        ...
-
-
-def refill_bucket(level: float, passed_s: float, per_s: float, burst: int) -> tuple[float, float]:
-    """One request taken out of a bucket that was at `level` some seconds ago: its level now, and the seconds to wait.
-
-    >>> refill_bucket(0.0, 0.5, 4.0, 10), refill_bucket(0.0, 0.125, 4.0, 10)
-    ((1.0, 0.0), (0.5, 0.125))
-    """
-    level = min(float(burst), level + passed_s * per_s)
-    return (level - 1, 0.0) if level >= 1 else (level, (1 - level) / per_s)
-
-
-class TokenBuckets:
-    """A token bucket a key: `burst` at once, `per_s` more each second. For one event loop."""
-
-    def __init__(self, per_s: float, burst: int, clock: Callable[[], float] = time.monotonic) -> None:
-        self._per_s, self._burst, self._clock = per_s, burst, clock
-        self._levels: OrderedDict[str, tuple[float, float]] = OrderedDict()  # key -> level, when
-
-    def take(self, key: str) -> float:
-        """Takes one request and gives 0; or, where none is left, takes nothing and gives the seconds until one is."""
-        now = self._clock()
-        level, since = self._levels.pop(key, (float(self._burst), now))
-        level, waiting = refill_bucket(level, now - since, self._per_s, self._burst)
-        self._levels[key] = level, now
-        if len(self._levels) > MAX_BUCKETS:
-            self._levels.popitem(last=False)
-        return waiting
-
-
-def too_many_requests(waiting_s: float) -> Problem:
-    """429, with the whole seconds to wait."""
-    wait = max(1, math.ceil(waiting_s))
-    return Problem(429, "too-many-requests", f"too many requests: wait {wait} s", headers={"Retry-After": str(wait)})
-
-
-def client_address(scope: Scope) -> str:
-    """Where a request comes from; "" for a socket of the file system."""
-    client = scope.get("client")
-    return str(client[0]) if client else ""
-
-
-class RateLimit:
-    """Counts by token, or by address if there is none. This machine itself is not counted."""
-
-    def __init__(self, app: ASGIApp, buckets: Buckets) -> None:
-        self.app = app
-        self._buckets = buckets
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """429 with Retry-After when the bucket is empty. Reads the caller that `Authentication` found."""
-        caller = scope["state"]["caller"]
-        if caller is LOCAL:
-            await self.app(scope, receive, send)
-            return
-        key = f"address {client_address(scope)}" if caller is None else f"token {caller.token}"
-        waiting = self._buckets.take(key)
-        if waiting:
-            await refuse(too_many_requests(waiting), scope, receive, send)
-        else:
-            await self.app(scope, receive, send)
 
 
 SLOTS, NEIGHBOURS = 8192, 8
@@ -338,28 +141,45 @@ SLOTS, NEIGHBOURS = 8192, 8
 _SLOT = struct.Struct("16sdd")
 
 
-class SharedBuckets:
-    """As `TokenBuckets`, in a file that is made if it is absent. `clock`: the same for all processes, never set."""
+def refill_bucket(level: float, passed_s: float, per_s: float, burst: int) -> tuple[float, float]:
+    """Takes one request out of a bucket that was at `level` some seconds ago: its level now, and the seconds to wait.
 
-    def __init__(self, file: Path, per_s: float, burst: int, clock: Callable[[], float] = time.monotonic) -> None:
+    >>> refill_bucket(0.0, 0.5, 4.0, 10), refill_bucket(0.0, 0.125, 4.0, 10)
+    ((1.0, 0.0), (0.5, 0.125))
+    """
+    level = min(float(burst), level + passed_s * per_s)
+    return (level - 1, 0.0) if level >= 1 else (level, (1 - level) / per_s)
+
+
+class Buckets:
+    """A token bucket a key: `burst` at once, `per_s` more each second.
+
+    Processes that count together name the same `file`, which is made if it is absent; their `clock` is never set.
+    """
+
+    # The package limits counts for several processes only in a server beside them (Redis, memcached, MongoDB).
+    def __init__(
+        self, per_s: float, burst: int, clock: Callable[[], float] = time.monotonic, file: Path | None = None
+    ) -> None:
         self._per_s, self._burst, self._clock = per_s, burst, clock
-        self._file = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
-        weakref.finalize(self, os.close, self._file)
-        os.truncate(self._file, SLOTS * _SLOT.size)  # to what it has already, if another was here first
+        self._file = -1 if file is None else os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
+        if file is not None:
+            weakref.finalize(self, os.close, self._file)
+            os.truncate(self._file, SLOTS * _SLOT.size)  # to what it has already, if another was here first
         self._slots = mmap.mmap(self._file, SLOTS * _SLOT.size)
 
     def take(self, key: str) -> float:
-        """Takes one request and gives 0; or, where none is left, takes nothing and gives the seconds until one is."""
+        """Takes one request and gives 0; where none is left, takes nothing and gives the seconds until one is."""
         digest = hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-        with self._alone():
+        with self._lock():
             now = self._clock()
-            at, level, since = self._find(digest, now)
+            at, level, since = self._find_slot(digest, now)
             level, waiting = refill_bucket(level, now - since, self._per_s, self._burst)
             _SLOT.pack_into(self._slots, at, digest, level, now)
         return waiting
 
-    def _find(self, digest: bytes, now: float) -> tuple[int, float, float]:
-        """The key's slot (its place in the file, level, since when), or one that it may have, full."""
+    def _find_slot(self, digest: bytes, now: float) -> tuple[int, float, float]:
+        """The slot of a key (its place in the file, level, since when), or one that it may have, full."""
         first = int.from_bytes(digest[:4], "little")
         places = [(first + step) % SLOTS * _SLOT.size for step in range(NEIGHBOURS)]
         found = [(at, *_SLOT.unpack_from(self._slots, at)) for at in places]
@@ -369,9 +189,21 @@ class SharedBuckets:
         return min(found, key=lambda slot: slot[3])[0], float(self._burst), now
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
+    def _lock(self) -> Iterator[None]:
+        if self._file < 0:
+            yield
+            return
+        import fcntl  # of systems where processes can share a socket
+
         fcntl.lockf(self._file, fcntl.LOCK_EX)
         try:
             yield
         finally:
             fcntl.lockf(self._file, fcntl.LOCK_UN)
+
+
+def count_request(buckets: Buckets, key: str) -> None:
+    """Takes one request out of the bucket of a key. Raises Problem: 429, there were too many; with the time to wait."""
+    if waiting_s := buckets.take(key):
+        wait = str(max(1, math.ceil(waiting_s)))
+        raise Problem(429, "too-many-requests", f"too many requests: wait {wait} s", headers={"Retry-After": wait})

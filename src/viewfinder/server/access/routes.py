@@ -1,4 +1,4 @@
-"""Logging in with a token, who one is, and (for admins) the tokens themselves."""
+"""Logging in with a token, asking whose token it is, and (for admins) the tokens themselves."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Annotated, Any
 from fastapi import Path, Request, Response
 from pydantic import BaseModel, Field, StringConstraints
 
-from viewfinder.server.access.gate import COOKIE, count_guess
+from viewfinder.server.access.gate import COOKIE
+from viewfinder.server.access.limits import count_request
 from viewfinder.server.access.tokens import LOCAL, MAX_DAYS, NAME, SCOPES, Admin, Caller, NameTaken, Scope
-from viewfinder.server.access.trust import is_local
 from viewfinder.server.conversations.schemas import Strict
 from viewfinder.server.problems import Problem, not_found, responses
 from viewfinder.server.services import WithBaseServices, make_router
@@ -25,7 +25,7 @@ class Login(Strict):
 
 
 class Me(BaseModel):
-    """Who calls. `name`: what the token is called; null: no token, or this machine."""
+    """The caller. `name` of the token; null: no token, or this machine."""
 
     name: str | None
     scopes: list[Scope] = Field(description="empty: log in, or send a token")
@@ -65,18 +65,18 @@ class TokenList(BaseModel):
 
 router = make_router("access")
 
-REMEMBERED_S = 365 * 86_400
-"""How long a browser keeps the cookie; how long the token in it is good is the server's to say."""
+COOKIE_AGE_S = 365 * 86_400
+"""Seconds for which a browser keeps the cookie; the token in it may end earlier."""
 
 
 @router.post("/login", status_code=204, summary="Log in: keep a token in a cookie")
 async def log_in(given: Login, request: Request, services: WithBaseServices) -> Response:
     """Sets a cookie that scripts cannot read and other sites cannot use."""
-    if await services.pool.run(services.tokens.caller, given.token) is None:
-        count_guess(request.state.guesses, request.scope)
+    if await services.pool.run(services.tokens.find_caller, given.token) is None:
+        count_request(request.state.guesses, request.state.head.address)
         raise Problem(401, "unauthorized", "this token is unknown, has been revoked or has expired")
     response = Response(status_code=204)
-    response.set_cookie(COOKIE, given.token, max_age=REMEMBERED_S, **_cookie_manner(request))
+    response.set_cookie(COOKIE, given.token, max_age=COOKIE_AGE_S, **_cookie_manner(request))
     return response
 
 
@@ -90,13 +90,13 @@ async def log_out(request: Request) -> Response:
 
 @router.get("/me", summary="Who calls, and what they may do")
 async def who_am_i(request: Request, services: WithBaseServices) -> Me:
-    """Answers everybody, so that a page knows whether to ask for a token."""
+    """Needs no token, so that a page knows whether to ask for one."""
     caller: Caller | None = request.state.caller
     scopes = [] if caller is None else [scope for scope in SCOPES if scope in caller.scopes]
     name = None
     if caller is not None and caller.token is not None:
-        name = await services.pool.run(services.tokens.name_of, caller)
-    needed = caller is not LOCAL and (caller is None or services.tokens.needed or not is_local(request.scope))
+        name = await services.pool.run(services.tokens.find_name, caller)
+    needed = caller is not LOCAL and (caller is None or services.tokens.needed or not request.state.head.is_local)
     return Me(name=name, scopes=scopes, token_needed=needed)
 
 

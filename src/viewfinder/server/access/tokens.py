@@ -1,4 +1,4 @@
-"""Who calls, what they may do, and the tokens they come with: made once and shown once; only their hashes are kept."""
+"""Callers, their scopes and their tokens. A token is shown once, when it is made; only its hash is stored."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Caller:
     scopes: frozenset[Scope]
 
     def may_see(self, owner: str | None) -> bool:
-        """Whether what `owner` made is this caller's to see: one's own, or all with the scope admin."""
+        """Whether this caller may see the things that `owner` made: its own, or all with the scope admin."""
         return "admin" in self.scopes or owner == self.token
 
 
@@ -65,7 +65,7 @@ class ScopeCheck:
 Reader = Annotated[Caller, Depends(ScopeCheck(("read",)))]
 Writer = Annotated[Caller, Depends(ScopeCheck(("write",)))]
 ReaderWriter = Annotated[Caller, Depends(ScopeCheck(("read", "write")))]
-"""Of what writes and answers with what there is to read: a token that may only write must learn nothing by it."""
+"""For a route that writes and answers with what there is to read: a token that may only write must learn nothing."""
 Admin = Annotated[Caller, Depends(ScopeCheck(("admin",)))]
 
 
@@ -93,7 +93,7 @@ class NewToken:
 
 
 class Tokens:
-    """The tokens of a server. `clock` gives seconds since 1970, `monotonic` those since whenever: it is never set."""
+    """The tokens of a server. `clock` gives seconds since 1970, `monotonic` those of a clock that is never set."""
 
     def __init__(
         self,
@@ -118,7 +118,7 @@ class Tokens:
         from viewfinder.server.database import TokenRow
 
         given = set(scopes)
-        _check(name, given, days)
+        _check_new_token(name, given, days)
         secret = PREFIX + secrets.token_urlsafe(RANDOM_BYTES)
         now = self._clock()
         row = TokenRow(
@@ -135,15 +135,15 @@ class Tokens:
             raise NameTaken(str(error)) from error
         return NewToken(row, secret)
 
-    def caller(self, secret: str) -> Caller | None:
-        """Whose token it is; None if it is unknown, revoked or expired. Reads the database."""
+    def find_caller(self, secret: str) -> Caller | None:
+        """Finds the caller of a token; None if it is unknown, revoked or expired. Reads the database."""
         if len(secret) != LENGTH or not secret.startswith(PREFIX):
             return None
         digest = hash_secret(secret)
         row = self._rows.by_hash(digest)
         if row is None or not hmac.compare_digest(row.hash, digest):
             return None
-        left_s = self._left_s(row)
+        left_s = self._count_seconds_left(row)
         if left_s <= 0:
             return None
         caller = Caller(row.id, frozenset(scope for scope in SCOPES if scope in row.scopes))
@@ -153,9 +153,9 @@ class Tokens:
     def is_good(self, caller: Caller) -> bool:
         """Whether the token of a caller is still neither revoked nor expired. Reads the database."""
         row = None if caller.token is None else self._rows.get(caller.token)
-        return row is not None and self._left_s(row) > 0
+        return row is not None and self._count_seconds_left(row) > 0
 
-    def _left_s(self, row: TokenRow) -> float:
+    def _count_seconds_left(self, row: TokenRow) -> float:
         """Seconds for which a token is still good; a clock that is set back makes them no more."""
         if row.revoked:
             return 0.0
@@ -165,21 +165,21 @@ class Tokens:
         self._latest = now, passed
         return math.inf if row.expires is None else row.expires - now
 
-    def remembered(self, secret: str) -> Caller | None:
-        """The same without the database, for a token that was looked up some seconds ago; None: look it up."""
+    def recall_caller(self, secret: str) -> Caller | None:
+        """The caller of a token that `find_caller` found some seconds ago, without the database; None: look it up."""
         caller, until = self._remembered.get(hash_secret(secret), (None, -math.inf))
         return caller if self._monotonic() < until else None
 
-    def name_of(self, caller: Caller) -> str | None:
-        """What a caller's token is called; None for this machine."""
+    def find_name(self, caller: Caller) -> str | None:
+        """The name of a caller's token; None for this machine."""
         return next((row.name for row in self._rows.all() if row.id == caller.token), None)
 
     def all(self) -> list[TokenRow]:
-        """All that were ever made, in the order of their names."""
+        """All tokens that were ever made, in the order of their names."""
         return sorted(self._rows.all(), key=lambda row: row.name)
 
     def revoke(self, name: str) -> bool:
-        """From now on it is good for nothing; False: there is no live one of that name."""
+        """Ends a token; False: there is no live one of that name."""
         revoked = self._rows.revoke(name)
         self._remembered.clear()
         return revoked
@@ -190,11 +190,11 @@ class NameTaken(BadInput):
 
 
 def hash_secret(secret: str) -> str:
-    """What is stored. Tokens are 256 random bits: no salt and no slow hash is needed."""
+    """The hash that is stored of a token. As it has 256 random bits, no salt and no slow hash is needed."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _check(name: str, scopes: set[str], days: float | None) -> None:
+def _check_new_token(name: str, scopes: set[str], days: float | None) -> None:
     if not re.fullmatch(NAME, name):
         raise BadInput(
             f"token name {name[:100]!r}: write at most 100 letters, digits and . _ @ - (a letter or digit first)"

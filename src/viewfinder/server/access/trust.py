@@ -1,9 +1,9 @@
-"""Whether a request may do everything without a token: only where it is certain to be of this machine's own user.
+"""Who sends a request, and whether it may do everything without a token: only if it is certainly this machine's user.
 
 A program on this machine says nothing of itself, and a proxy may be as silent. So each sign of a proxy or of another
 page ends the trust: an address beyond loopback, a header in which proxies speak, HTTP/1.0, a Host that is no loopback
 name, an Origin that is not the Host, a page of another site, and a connection that belongs to an account of the
-system (as nginx, Caddy and HAProxy run under). What then remains is a proxy that runs as a person and says nothing:
+system (as nginx, Caddy and HAProxy run under). A proxy that runs as a person and says nothing is not recognised:
 `VIEWFINDER_TOKENS_ALWAYS=1` is for those.
 """
 
@@ -13,15 +13,13 @@ import ipaddress
 import os
 import re
 import struct
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from starlette.datastructures import Headers
 from starlette.types import Scope
 
-from viewfinder.server.access.limits import client_address
-
-# -- what a request says
+# -- the head of a request
 
 
 _LOOPBACK = re.compile(r"(localhost|127(\.[0-9]{1,3}){3}|\[::1\])(:[0-9]{1,5})?", re.IGNORECASE)
@@ -37,48 +35,61 @@ def is_loopback_name(host: str) -> bool:
 
 
 _FORWARDING = re.compile(
-    rb"forwarded.*|x-forwarded.*|x-original-.*|via|cdn-loop|x-real-ip|x-(remote|originating|cluster-client|client)-ip"
-    rb"|x-forward-.*|x_forwarded.*|x-(envoy|azure|appengine|nginx)-.*|front-end-https|x-scheme|tailscale-.*|remote-user"
-    rb"|x-remote-addr|x-client|x-proxy.*|(true-client|client|cf-connecting|fly-client|fastly-client)-ip|cf-ray"
+    r"forwarded.*|x-forwarded.*|x-original-.*|via|cdn-loop|x-real-ip|x-(remote|originating|cluster-client|client)-ip"
+    r"|x-forward-.*|x_forwarded.*|x-(envoy|azure|appengine|nginx)-.*|front-end-https|x-scheme|tailscale-.*|remote-user"
+    r"|x-remote-addr|x-client|x-proxy.*|(true-client|client|cf-connecting|fly-client|fastly-client)-ip|cf-ray"
 )
+"""Headers in which a proxy may say that it is one, whatever they hold."""
 
 
-def is_forwarded(scope: Scope) -> bool:
-    """Whether a request comes through a proxy, by any header in which one may say so, whatever that holds.
+@dataclass(frozen=True)
+class RequestHead:
+    """The head of a request, as far as it tells of its sender; read once, when the request comes in.
 
-    And by HTTP/1.0, which nginx up to 1.29.6 speaks if it is told nothing, and says nothing else; no browser does.
+    `address`: where it comes from, "" for a socket of the file system. `bearer`: the token sent; what a proxy's Basic
+    login adds is none. `is_forwarded`: whether it comes through a proxy. `names_this_machine`: whether its Host does.
+    `is_of_own_page`: whether it comes from a page of this server, or from no page: programs say nothing of one.
+    `is_local`: whether nothing in it speaks against its being this machine's own, as far as it says.
     """
-    return scope.get("http_version") == "1.0" or any(
-        _FORWARDING.fullmatch(name) is not None for name, _ in scope["headers"]
-    )
+
+    address: str
+    host_count: int
+    origin: str | None
+    bearer: str | None
+    cookies: str | None
+    is_forwarded: bool
+    names_this_machine: bool
+    is_of_own_page: bool
+    is_local: bool
 
 
-def is_own_page(scope: Scope) -> bool:
-    """Whether a request comes from a page of this server, or from no page (programs say nothing of one)."""
-    headers = Headers(scope=scope)
-    if (site := headers.get("sec-fetch-site")) is not None:  # said by the browser itself, no script can set it
-        return site in ("same-origin", "none")
-    return _has_own_origin(headers)
-
-
-def _has_own_origin(headers: Headers) -> bool:
-    origin = headers.get("origin")
-    return origin is None or origin.partition("://")[2] == headers.get("host")
-
-
-def is_local(scope: Scope) -> bool:
-    """Whether nothing in a request speaks against its being this machine's own, as far as it says.
-
-    A browser behind a proxy that says nothing tells of it: its Origin is the name that the proxy goes by, and the
-    Host that of this server.
-    """
-    headers = Headers(scope=scope)
-    return (
-        _is_loopback_address(client_address(scope))
-        and not is_forwarded(scope)
-        and is_loopback_name(headers.get("host") or "")
-        and is_own_page(scope)
-        and _has_own_origin(headers)
+def read_head(scope: Scope) -> RequestHead:
+    """Reads the headers of a request; of several with one name the first counts."""
+    said = {name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(scope["headers"])}
+    client, host, origin = scope.get("client"), said.get("host", ""), said.get("origin")
+    address = str(client[0]) if client else ""
+    scheme, _, secret = said.get("authorization", "").partition(" ")
+    # nginx up to 1.29.6 speaks HTTP/1.0 if it is told nothing, and says nothing else; no browser does.
+    is_forwarded = scope.get("http_version") == "1.0" or any(map(_FORWARDING.fullmatch, said))
+    has_own_origin = origin is None or origin.partition("://")[1:] == ("://", host)
+    site = said.get("sec-fetch-site")  # said by the browser itself, no script can set it
+    is_of_own_page = has_own_origin if site is None else site in ("same-origin", "none")
+    names_this_machine = is_loopback_name(host)
+    return RequestHead(
+        address=address,
+        host_count=sum(name == b"host" for name, _ in scope["headers"]),
+        origin=origin,
+        bearer=secret.strip() if scheme.lower() == "bearer" else None,
+        cookies=said.get("cookie"),
+        is_forwarded=is_forwarded,
+        names_this_machine=names_this_machine,
+        is_of_own_page=is_of_own_page,
+        # Behind a proxy that says nothing, a browser sends the Origin of the proxy, and the Host of this server.
+        is_local=names_this_machine
+        and not is_forwarded
+        and is_of_own_page
+        and has_own_origin
+        and _is_loopback_address(address),
     )
 
 
@@ -98,13 +109,13 @@ PEOPLE = range(1000, 60_001)
 """Users that are persons, on Linux (UID_MIN and UID_MAX of login.defs); others are accounts of the system."""
 
 _TABLES = {8 + 5: Path("/proc/net/tcp"), 32 + 5: Path("/proc/net/tcp6")}
-"""By the letters of an address and port in it."""
+"""The tables of connections, by how many letters an address and port have in it."""
 
 
 def is_own_user(scope: Scope) -> bool:
     """Whether the connection of a request is held by this process's user, by root or by a person. Reads a file.
 
-    True where that is not known: beyond Linux, and where no such connection is open any more.
+    True if that is not known: on other systems than Linux, and once the connection is closed.
     """
     client, server = scope.get("client"), scope.get("server")
     if not client or not server or server[1] is None:
@@ -114,17 +125,17 @@ def is_own_user(scope: Scope) -> bool:
 
 
 def find_user(client: tuple[str, int], server: tuple[str, int]) -> int | None:
-    """The user of the process on this machine that has connected `client` to `server`; None: it is not known."""
+    """Finds the user of the process on this machine that has connected `client` to `server`; None: it is not known."""
     try:
-        ends = [_written(client), _written(server)]
+        ends = [_write_end(client), _write_end(server)]
         with _TABLES[len(ends[0])].open(encoding="ascii") as table:
             return next((int(fields[7]) for line in table if (fields := line.split())[1:3] == ends), None)
     except (OSError, ValueError, LookupError):
         return None
 
 
-def _written(end: tuple[str, int]) -> str:
-    """An address and port as Linux writes them in its tables: words of 32 bits, as numbers of this machine."""
+def _write_end(end: tuple[str, int]) -> str:
+    """Writes an address and port as Linux does in its tables: words of 32 bits, as numbers of this machine."""
     address = ipaddress.ip_address(end[0])
     packed = (getattr(address, "ipv4_mapped", None) or address).packed
     words = struct.unpack(f"={len(packed) // 4}I", packed)

@@ -1,4 +1,4 @@
-"""What the server must not forget, in SQLite or PostgreSQL.
+"""The server's persistent state, in SQLite or PostgreSQL.
 
 tables    the columns, and rows as frozen dataclasses
 engine    `Database`: opening, transactions, errors; the schema, step by step (`migrations/`)

@@ -14,7 +14,7 @@ import errno
 import logging
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
@@ -22,12 +22,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 from filelock import FileLock
 from sqlalchemy import (
     URL,
-    ClauseElement,
     Connection,
-    Dialect,
     Engine,
     Executable,
-    PoolProxiedConnection,
     Table,
     create_engine,
     event,
@@ -35,9 +32,7 @@ from sqlalchemy import (
     select,
     text,
 )
-from sqlalchemy.exc import ArgumentError, DataError, DBAPIError, IntegrityError, SQLAlchemyError
-from sqlalchemy.sql.compiler import SQLCompiler
-from sqlalchemy.sql.selectable import ReturnsRows
+from sqlalchemy.exc import ArgumentError, DataError, IntegrityError, SQLAlchemyError
 
 from viewfinder.errors import BadInput, DatabaseError, DiskFull, ViewfinderError, advise_extra
 
@@ -62,7 +57,7 @@ def upgrade_schema(connection: Connection, to: str = "head") -> None:
     from alembic.script import ScriptDirectory
 
     if connection.dialect.name == "postgresql":  # servers that start at once wait for one another
-        connection.execute(text("SET LOCAL lock_timeout = '30s'"))  # whoever holds it longer hangs: this is reported
+        connection.execute(text("SET LOCAL lock_timeout = '30s'"))  # a server that holds it longer hangs: an error
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
     config = alembic_config(connection)
     known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
@@ -72,7 +67,7 @@ def upgrade_schema(connection: Connection, to: str = "head") -> None:
 
 
 def alembic_config(connection: Connection) -> Config:
-    """What alembic needs to know; there is no alembic.ini."""
+    """The configuration of alembic, in place of an alembic.ini."""
     from alembic.config import Config
 
     config = Config(attributes={"connection": connection})
@@ -86,84 +81,11 @@ BUSY_S = 30
 """How long a SQLite transaction waits for one of another process, and how long a PostgreSQL server may be silent."""
 
 PATIENCE = {"connect_timeout": str(BUSY_S), "keepalives_idle": str(BUSY_S), "tcp_user_timeout": str(BUSY_S * 1000)}
-"""The same as options of PostgreSQL's client; by default it would wait hours for a lost network."""
-
-_BEGIN_WRITING = "BEGIN IMMEDIATE"
-"""SQLite: the lock is taken at once."""
+"""`BUSY_S` as options of PostgreSQL's client; by default it would wait hours for a lost network."""
 
 Row = TypeVar("Row")
 
 _LOG = logging.getLogger("viewfinder.server")
-
-
-# -- statements of every turn
-# SQLAlchemy writes them once, for its dialect, and the driver executes them: through SQLAlchemy it takes several times
-# as long as the database does, and every turn needs five.
-
-Convert = Callable[[Any], Any]
-
-
-class Prepared:
-    """A statement in a dialect's words. Its values and rows are converted as SQLAlchemy would."""
-
-    def __init__(self, statement: ClauseElement, dialect: Dialect) -> None:
-        written = statement.compile(dialect=dialect)
-        assert isinstance(written, SQLCompiler)
-        self._dialect = dialect
-        self._text = str(written)
-        self._constants = dict(written.params)  # None for those to be given
-        self._order: Sequence[str] | None = written.positiontup
-        self._to_driver = _known(
-            {name: written.binds[name].type.dialect_impl(dialect).bind_processor(dialect) for name in self._constants}
-        )
-        self._columns = list(statement.exported_columns) if isinstance(statement, ReturnsRows) else []
-        self._names = [column.key for column in self._columns]
-        self._from_driver: dict[str, Convert] | None = None
-
-    def run(self, cursor: Any, given: Mapping[str, Any]) -> int:
-        """Executes it on a driver's cursor; gives how many rows were changed, where the driver knows."""
-        cursor.execute(self._text, self._values(given))
-        return int(cursor.rowcount)
-
-    def run_each(self, cursor: Any, many: Sequence[Mapping[str, Any]]) -> None:
-        """Executes it once for each of these values, together where the driver can."""
-        cursor.executemany(self._text, [self._values(given) for given in many])
-
-    def first(self, cursor: Any, given: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The first row that it finds, by the names of its columns."""
-        self.run(cursor, given)
-        rows = cursor.fetchall()  # to the end: what is read in part keeps SQLite from clearing its log
-        if not rows:
-            return None
-        found = dict(zip(self._names, rows[0], strict=True))
-        if self._from_driver is None:  # the driver says with the first row what type a column has there
-            kinds = zip(self._columns, cursor.description, strict=True)
-            self._from_driver = _known(
-                {
-                    column.key: column.type.dialect_impl(self._dialect).result_processor(self._dialect, told[1])
-                    for column, told in kinds
-                }
-            )
-        for name, convert in self._from_driver.items():
-            found[name] = convert(found[name])
-        return found
-
-    def _values(self, given: Mapping[str, Any]) -> Mapping[str, Any] | Sequence[Any]:
-        """By name or in order, as the driver takes them."""
-        values = {**self._constants, **given}
-        for name, convert in self._to_driver.items():
-            values[name] = convert(values[name])
-        return values if self._order is None else [values[name] for name in self._order]
-
-
-def translate_driver_error(error: Exception, dialect: Dialect) -> Exception:
-    """The error as SQLAlchemy would have raised it, without the statement and its values."""
-    kind = dialect.loaded_dbapi.Error
-    return DBAPIError.instance("", None, error, kind, hide_parameters=True, dialect=dialect)
-
-
-def _known(processors: Mapping[str, Convert | None]) -> dict[str, Convert]:
-    return {name: convert for name, convert in processors.items() if convert is not None}
 
 
 class Database:
@@ -172,13 +94,12 @@ class Database:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self._writer = engine.execution_options(writes=True)
-        self._aside: list[PoolProxiedConnection] = []
-        self._is_sqlite = is_sqlite = engine.dialect.name == "sqlite"
+        is_sqlite = engine.dialect.name == "sqlite"
         # A single statement needs no transaction: beginning and ending one takes as long as reading a row. In SQLite
         # none begins unless we begin it, and setting an isolation level would cost one more statement.
         alone: dict[str, Any] = {"begins": False} if is_sqlite else {"isolation_level": "AUTOCOMMIT"}
         self._reader = engine.execution_options(**alone)
-        # SQLite has one writer at a time and makes others poll; within one process they queue.
+        # SQLite has one writer at a time and makes others poll; within one process they queue for this lock.
         self._line: AbstractContextManager[Any] = threading.RLock() if is_sqlite else nullcontext()
 
     @staticmethod
@@ -192,13 +113,13 @@ class Database:
                 never holds a password.
             DiskFull: there is no room for it.
         """
-        parsed = _parsed(url)
+        parsed = _parse_url(url)
         try:
-            database = Database(_engine(parsed))
+            database = Database(_make_engine(parsed))
         except (SQLAlchemyError, ImportError) as error:
-            raise _unopened(parsed, error) from error
+            raise _explain_failure(parsed, error) from error
         try:
-            with _alone(parsed):
+            with _lock_file(parsed):
                 if parsed.drivername == "sqlite":
                     # Outside any transaction; stays with the file. Readers then never wait for the one who writes.
                     with closing(database.engine.raw_connection()) as connection:
@@ -207,80 +128,27 @@ class Database:
                     upgrade_schema(transaction)
         except (SQLAlchemyError, sqlite3.Error, OSError, UnknownRevision) as error:
             database.close()
-            raise _unopened(parsed, error) from error
+            raise _explain_failure(parsed, error) from error
         return database
 
     def reading(self) -> AbstractContextManager[Connection]:
         """A transaction that only reads, and never waits for a writer."""
-        return _told(self.engine)
+        return _begin(self.engine)
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """A transaction that writes; committed at the end, or undone by an error. Keep it short."""
-        with self._line, _told(self._writer) as connection:
+        with self._line, _begin(self._writer) as connection:
             yield connection
 
-    def prepare(self, statement: ClauseElement) -> Prepared:
-        """A statement for `reading_prepared` and `writing_prepared`."""
-        return Prepared(statement, self.engine.dialect)
-
-    @contextmanager
-    def reading_prepared(self) -> Iterator[Any]:
-        """A cursor of the driver for one prepared statement that reads, outside any transaction."""
-        with self._driver() as connection:
-            if self._is_sqlite:
-                yield connection.cursor()
-                return
-            driver: Any = connection.driver_connection
-            driver.autocommit = True
-            try:
-                yield connection.cursor()
-            finally:
-                driver.autocommit = False
-
-    @contextmanager
-    def writing_prepared(self) -> Iterator[Any]:
-        """A cursor of the driver for prepared statements, in a transaction like that of `writing`."""
-        with self._line, self._driver() as connection:
-            cursor = connection.cursor()
-            if self._is_sqlite:
-                cursor.execute(_BEGIN_WRITING)
-            yield cursor
-            connection.commit()  # without it, what was begun is undone when the connection is given back
-
-    @contextmanager
-    def _driver(self) -> Iterator[PoolProxiedConnection]:
-        """A connection for one thread. Those to SQLite are kept aside: to take one from the pool is half of a read."""
-        with _explained():
-            try:
-                connection = self._take()
-                went_well = False
-                try:
-                    yield connection
-                    went_well = True
-                finally:
-                    if went_well and self._is_sqlite:
-                        self._aside.append(connection)
-                    else:
-                        connection.close()
-            except self.engine.dialect.loaded_dbapi.Error as error:
-                raise translate_driver_error(error, self.engine.dialect) from error
-
-    def _take(self) -> PoolProxiedConnection:
-        """One that is kept, or of the pool: to a server that is down, that raises the driver's own error."""
-        try:
-            return self._aside.pop()
-        except IndexError:
-            return self.engine.raw_connection()
-
-    def rows(self, kind: type[Row], query: Executable) -> list[Row]:
-        """All rows that a query finds."""
-        with _told(self._reader) as connection:
-            return [kind(**found) for found in connection.execute(query).mappings()]
+    def rows(self, kind: type[Row], query: Executable, given: Mapping[str, Any] | None = None) -> list[Row]:
+        """All rows that a query finds; `given`: values of its parameters."""
+        with _begin(self._reader) as connection:
+            return [kind(**found) for found in connection.execute(query, dict(given or {})).mappings()]
 
     def row(self, kind: type[Row], query: Executable, given: Mapping[str, Any] | None = None) -> Row | None:
-        """The same for the first row, if any."""
-        with _told(self._reader) as connection:
+        """The first row that a query finds, if any; `given`: values of its parameters."""
+        with _begin(self._reader) as connection:
             return select_row(connection, kind, query, given)
 
     def check(self) -> None:
@@ -294,29 +162,21 @@ class Database:
 
     def close(self) -> None:
         """Closes all connections."""
-        while self._aside:
-            self._aside.pop().close()
         self.engine.dispose()
 
 
 @contextmanager
-def _told(engine: Engine) -> Iterator[Connection]:
-    """A transaction whose failures become ours."""
-    with _explained(), engine.begin() as connection:
-        yield connection
-
-
-@contextmanager
-def _explained() -> Iterator[None]:
-    """Failures become ours, without the path, host or values in the driver's messages."""
+def _begin(engine: Engine) -> Iterator[Connection]:
+    """A transaction whose failures become ours, without the path, host or values in the driver's messages."""
     try:
-        yield
+        with engine.begin() as connection:
+            yield connection
     except (DataError, UnicodeEncodeError, OverflowError) as error:
         raise BadInput("this cannot be stored: a text with a character that is none, or a number too large") from error
     except IntegrityError:
-        raise  # the store knows what it means
+        raise  # each store knows which of its rules was broken
     except (SQLAlchemyError, sqlite3.Error) as error:
-        _LOG.error("database: %s", _in_one_line(error))
+        _LOG.error("database: %s", _write_in_one_line(error))
         if _is_full(error):
             raise DiskFull(
                 "the disk of the server's database is full: make room; what was acknowledged is kept"
@@ -326,7 +186,7 @@ def _explained() -> Iterator[None]:
         raise DatabaseError("the server's database does not answer; try again, the server's log says why") from error
 
 
-def _parsed(url: str) -> URL:
+def _parse_url(url: str) -> URL:
     try:
         parsed = make_url(url)
     except ArgumentError as error:
@@ -340,33 +200,33 @@ def _parsed(url: str) -> URL:
     return parsed
 
 
-def _engine(url: URL) -> Engine:
+def _make_engine(url: URL) -> Engine:
     if url.drivername != "sqlite":
         # A connection that died while idle is noticed before it is used, and reopened.
         return create_engine(url.update_query_dict(PATIENCE | dict(url.query)), pool_pre_ping=True)
     engine = create_engine(url, connect_args={"timeout": BUSY_S})
 
     @event.listens_for(engine, "connect")
-    def connected(connection: Any, _record: Any) -> None:
+    def set_up(connection: Any, _record: Any) -> None:
         connection.isolation_level = None  # the driver begins no transactions behind our back
         connection.execute("PRAGMA foreign_keys=ON")
         # With WAL, commits survive a killed process; a power cut may lose the last moments, never the rest.
         connection.execute("PRAGMA synchronous=NORMAL")
 
     @event.listens_for(engine, "begin")
-    def begins(connection: Connection) -> None:
-        # A transaction that reads first could not get the lock later to write: it takes it at once.
+    def begin(connection: Connection) -> None:
         options = connection.get_execution_options()
         if options.get("begins", True):
-            begin = _BEGIN_WRITING if options.get("writes", False) else "BEGIN"
-            connection.connection.cursor().execute(begin)  # by the driver: SQLAlchemy's own way takes twice as long
+            # A transaction that reads first could not get the lock later to write: it takes it at once.
+            statement = "BEGIN IMMEDIATE" if options.get("writes", False) else "BEGIN"
+            connection.connection.cursor().execute(statement)  # by the driver: SQLAlchemy's own way takes twice as long
 
     return engine
 
 
 @contextmanager
-def _alone(url: URL) -> Iterator[None]:
-    """While a SQLite file is made ready, no other process does so; PostgreSQL has an advisory lock for that."""
+def _lock_file(url: URL) -> Iterator[None]:
+    """Keeps other processes from preparing a SQLite file at the same time; PostgreSQL has an advisory lock for that."""
     if url.drivername != "sqlite":
         yield
         return
@@ -386,7 +246,7 @@ def _alone(url: URL) -> Iterator[None]:
             "away and a new one is begun; the library's pictures are not in it"
         )
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.touch(mode=0o600)  # nobody else may read conversations and token hashes
+    file.touch(mode=0o600)  # other users may not read conversations and token hashes
     with FileLock(lock, timeout=BUSY_S):
         yield
 
@@ -407,7 +267,7 @@ def _is_damaged(error: Exception) -> bool:
     return getattr(cause, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
-def _unopened(url: URL, error: Exception) -> ViewfinderError:
+def _explain_failure(url: URL, error: Exception) -> ViewfinderError:
     place = url.database if url.drivername == "sqlite" else f"postgresql://{url.host or ''}/{url.database or ''}"
     if isinstance(error, UnknownRevision):
         return DatabaseError(f"{place} was written by a later viewfinder: upgrade viewfinder to open it")
@@ -417,22 +277,22 @@ def _unopened(url: URL, error: Exception) -> ViewfinderError:
         return DiskFull(f"the database {place} cannot be opened, its disk is full: make room")
     if _is_damaged(error):
         return DatabaseError(
-            f"the database {place} cannot be opened: {_in_one_line(error)}. It is damaged: restore a copy of it, "
+            f"the database {place} cannot be opened: {_write_in_one_line(error)}. It is damaged: restore a copy of it, "
             "or move it and its lock file away and a new one is begun; the library's pictures are not in it"
         )
     secrets = {url.password, *(value for key, value in url.query.items() if "password" in key)}
-    said = _in_one_line(error)
+    said = _write_in_one_line(error)
     for secret in secrets:
         said = said.replace(str(secret), "***") if secret else said
     return DatabaseError(f"the database {place} cannot be opened: {said}")
 
 
-def _in_one_line(error: Exception) -> str:
+def _write_in_one_line(error: Exception) -> str:
     cause = getattr(error, "orig", None) or error
     return " ".join(str(cause).split())
 
 
-class Store(Generic[Row]):
+class RowStore(Generic[Row]):
     """Rows of one table as frozen dataclasses whose fields are its columns; for any number of threads and processes."""
 
     table: ClassVar[Table]

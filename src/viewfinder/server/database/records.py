@@ -11,7 +11,7 @@ from sqlalchemy import func, or_, select
 from sqlalchemy.exc import IntegrityError
 
 from viewfinder.errors import BadInput, UnknownName
-from viewfinder.server.database.engine import Store, insert_rows, select_row, update_row
+from viewfinder.server.database.engine import RowStore, insert_rows, select_row, update_row
 from viewfinder.server.database.tables import JOBS, PARTICIPANTS, STUDIES, TOKENS, TRIALS, UPLOADS
 
 
@@ -32,7 +32,7 @@ class JobRow:
     ended: float | None = None
 
 
-class JobRows(Store[JobRow]):
+class JobRows(RowStore[JobRow]):
     """The jobs in a database."""
 
     table, row = JOBS, JobRow
@@ -84,7 +84,7 @@ class TokenRow:
     revoked: bool = False
 
 
-class TokenRows(Store[TokenRow]):
+class TokenRows(RowStore[TokenRow]):
     """The tokens in a database."""
 
     table, row = TOKENS, TokenRow
@@ -136,13 +136,13 @@ class UploadRow:
     created: float
 
 
-class UploadRows(Store[UploadRow]):
+class UploadRows(RowStore[UploadRow]):
     """The uploads in a database; their files lie elsewhere, named by the hash of their content."""
 
     table, row = UPLOADS, UploadRow
 
     def oldest_beyond(self, count: int, owner: str | None) -> list[UploadRow]:
-        """What `owner` has beyond the newest `count`, oldest first."""
+        """The uploads of `owner` beyond the newest `count`, oldest first."""
         mine = select(UPLOADS).where(UPLOADS.c.owner.is_not_distinct_from(owner))
         newest_first = mine.order_by(UPLOADS.c.created.desc(), UPLOADS.c.id.desc())
         return self._database.rows(UploadRow, newest_first.offset(count))[::-1]
@@ -192,7 +192,7 @@ class TrialRow:
     ranks: Sequence[Sequence[int]] = ()
 
 
-class StudyRows(Store[StudyRow]):
+class StudyRows(RowStore[StudyRow]):
     """The studies in a database, with participants and trials."""
 
     table, row = STUDIES, StudyRow
@@ -202,7 +202,7 @@ class StudyRows(Store[StudyRow]):
         return self._database.rows(StudyRow, select(STUDIES).order_by(STUDIES.c.created.desc(), STUDIES.c.id.desc()))
 
     def close(self, id: str) -> bool:
-        """Lets nobody else take part; whether there is such a study."""
+        """Closes a study for new participants; whether there is such a study."""
         with self._database.writing() as connection:
             return connection.execute(STUDIES.update().where(STUDIES.c.id == id).values(open=False)).rowcount > 0
 

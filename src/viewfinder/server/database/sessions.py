@@ -16,7 +16,7 @@ from sqlalchemy.exc import IntegrityError
 
 from viewfinder.conversation import ROOT, Conversation, Node, Question, next_node, turn_from_json, turn_to_json
 from viewfinder.errors import BadInput, DatabaseError, UnknownName, ViewfinderError
-from viewfinder.server.database.engine import Database, Store, select_row, update_row
+from viewfinder.server.database.engine import RowStore, select_row, update_row
 from viewfinder.server.database.tables import FEEDBACK, NODES, SESSIONS
 from viewfinder.stopping import stop_if_asked
 
@@ -46,7 +46,7 @@ class SessionRow:
 
 @dataclass(frozen=True)
 class TurnQuestion:
-    """What was asked after a turn; `choosing`: until when it is being chosen (seconds since 1970), None: it is not."""
+    """The question after a turn. `choosing`: until when a process may choose it (seconds since 1970)."""
 
     asked: Question | None
     choosing: float | None
@@ -62,7 +62,7 @@ class RequestKey:
 
 @dataclass(frozen=True)
 class Said:
-    """What a request with a key has come to: the turn `number`; and `replay`, what an edit was answered beside it."""
+    """The turn that a request with a key has taken. `replay`: where it was an edit, what else it was answered."""
 
     number: int
     request: str
@@ -78,29 +78,21 @@ class AlreadySaid(ViewfinderError):
 
 
 class TurnTaken(ViewfinderError):
-    """Somebody else (another page, another server process) has taken turn `number` in the meantime."""
+    """Another page or another server process has taken turn `number` in the meantime."""
 
     def __init__(self, number: int) -> None:
         super().__init__(f"turn {number} was said from elsewhere in the meantime: read the conversation again")
         self.number = number
 
 
-class SessionRows(Store[SessionRow]):
+class SessionRows(RowStore[SessionRow]):
     """The conversations in a database; any number of threads and processes may use them at once."""
 
     table, row = SESSIONS, SessionRow
 
-    def __init__(self, database: Database) -> None:
-        super().__init__(database)
-        self._session, self._used, self._node, self._said, self._changed, self._asked, self._asked_by_holder = map(
-            database.prepare, (_SESSION, _USED, _NODE, _SAID, _CHANGED, _ASKED, _ASKED_BY_HOLDER)
-        )
-
     def get(self, id: str) -> SessionRow | None:
         """One conversation."""
-        with self._database.reading_prepared() as cursor:
-            found = self._session.first(cursor, {"session": id})
-        return None if found is None else SessionRow(**found)
+        return self._database.row(SessionRow, _SESSION, {"session": id})
 
     def begin(self, row: SessionRow) -> SessionRow:
         """A new conversation; where one of its id has begun already, that one."""
@@ -117,8 +109,8 @@ class SessionRows(Store[SessionRow]):
     ) -> tuple[list[SessionRow], str | None]:
         """Up to `count` conversations of `owner` (or of everyone), the last used first, and where the next page begins.
 
-        Hidden ones are left out. One that is used while somebody pages through moves to the front; none of the
-        others is skipped or repeated.
+        Hidden ones are left out. One that is used between two pages moves to the front; none of the others is skipped
+        or repeated.
 
         Raises:
             BadInput: the cursor is none that was given out.
@@ -155,19 +147,17 @@ class SessionRows(Store[SessionRow]):
             return select_row(connection, SessionRow, _SESSION, {"session": id})
 
     def conversation(self, id: str, known: Sequence[Node] = (ROOT,)) -> Conversation:
-        """What was said, shown and asked, as it was recorded; empty where there is none of this id.
+        """Reads a conversation as it was recorded; empty where there is none of this id.
 
-        `known`: its first nodes, where somebody has them already; they are not read again.
+        `known`: its first nodes, if the caller has them already; they are not read again.
 
         Raises:
             DatabaseError: the record is damaged; the turn is named.
         """
-        with self._database.reading() as connection:
-            found = connection.execute(_NODES_SINCE, {"of": id, "since": known[-1].number}).mappings().all()
         nodes = list(known)
-        for node in found:
+        for node in self._database.rows(dict, _NODES_SINCE, {"of": id, "since": known[-1].number}):
             stop_if_asked()
-            nodes.append(_read_node(nodes, dict(node), id))
+            nodes.append(_read_node(nodes, node, id))
         return Conversation(tuple(nodes))
 
     def times(self, id: str) -> dict[int, float]:
@@ -217,56 +207,53 @@ class SessionRows(Store[SessionRow]):
             if node.turn is not None  # the root is not stored
         ]
         try:
-            with self._database.writing_prepared() as cursor:
-                used = self._used.first(cursor, {"used": id, "now": at, "called": name})
-                if used is None:
+            with self._database.writing() as connection:
+                revision = connection.scalar(_USED, {"used": id, "now": at, "called": name})
+                if revision is None:
                     raise UnknownName(f"there is no conversation {id}: it was deleted, or never begun")
                 if recorded:
-                    self._node.run_each(cursor, recorded)
+                    connection.execute(_NODE, recorded)
         except IntegrityError as error:  # turns are numbered without gaps, so a process that missed one collides
             if key is not None and (said := self.said(id, key.key)) is not None:
                 raise AlreadySaid(said) from error
             raise TurnTaken(nodes[0].number) from error
-        return int(used["revision"])
+        return int(revision)
 
     def said(self, id: str, key: str) -> Said | None:
-        """What a request with this key has said; None if none has."""
-        with self._database.reading_prepared() as cursor:
-            found = self._said.first(cursor, {"of": id, "by": key})
-        return None if found is None else Said(**found)
+        """The turn that a request with this key has taken; None if none has."""
+        return self._database.row(Said, _SAID, {"of": id, "by": key})
 
     def note_question(
         self, id: str, number: int, question: Question | None, *, choosing: float | None = None
     ) -> int | None:
-        """Records what was asked after a turn, and that nobody chooses it any more; gives the revision.
+        """Records the question after a turn, which ends its choosing; gives the revision.
 
-        None, without effect, if the question is outdated: the conversation has continued, or was deleted; or another
-        process noted `choosing`.
+        None, without effect, if the question is outdated (the conversation has continued, or was deleted), or if
+        another process has noted a `choosing` of its own.
         """
         asked = None if question is None else asdict(question)
-        with self._database.writing_prepared() as cursor:
-            changed = self._changed.first(cursor, {"changed": id})  # from here on no turn comes in between
-            statement, held = (self._asked, {}) if choosing is None else (self._asked_by_holder, {"held": choosing})
-            noted = statement.run(cursor, {"of": id, "after": number, "what": asked, **held})
-        return int(changed["revision"]) if noted and changed else None
+        with self._database.writing() as connection:
+            revision = connection.scalar(_CHANGED, {"changed": id})  # from here on no turn comes in between
+            statement, held = (_ASKED, {}) if choosing is None else (_ASKED_BY_HOLDER, {"held": choosing})
+            noted = connection.execute(statement, {"of": id, "after": number, "what": asked, **held}).rowcount
+        return int(revision) if noted else None
 
     def question(self, id: str, number: int) -> TurnQuestion | None:
-        """What was asked after a turn, or until when that is being chosen; None if there is no such turn.
+        """Reads the question after a turn, or until when it is being chosen; None if there is no such turn.
 
-        Nothing is being chosen any more if the conversation has continued.
+        Once the conversation has continued, it is not being chosen any more.
         """
-        with self._database.reading() as connection:
-            found = connection.execute(_QUESTION, {"of": id, "after": number}).mappings().first()
+        found = self._database.row(dict, _QUESTION, {"of": id, "after": number})
         return None if found is None else TurnQuestion(_read_question(found["asked"]), found["choosing"])
 
     def take_over_question(self, id: str, number: int, *, held: float, choosing: float) -> bool:
-        """Takes over the choice, unless somebody else has taken over from the one who `held` it before."""
+        """Takes over the choice of a question from the process that `held` it; False: another process was first."""
         with self._database.writing() as connection:
             given = {"of": id, "after": number, "held": held, "until": choosing}
             return connection.execute(_TAKEN_OVER, given).rowcount > 0
 
 
-# The statements of every turn are built once, and most of them prepared: building one costs as much as executing it.
+# The statements of every turn are built once: building one costs as much as executing it.
 _MORE = SESSIONS.c.revision + 1
 _USED = (
     SESSIONS.update()
@@ -351,8 +338,8 @@ class FeedbackRow:
     at: float
 
 
-class FeedbackRows(Store[FeedbackRow]):
-    """What people found: data to learn from."""
+class FeedbackRows(RowStore[FeedbackRow]):
+    """The pictures that people found, as data to learn from."""
 
     table, row = FEEDBACK, FeedbackRow
 

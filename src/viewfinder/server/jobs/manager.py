@@ -1,7 +1,7 @@
-"""Jobs: kept in the database, done one at a time by a worker process, watched by whoever wants to.
+"""Jobs: kept in the database, done one at a time by a worker process, and watched by any number of clients.
 
-A job's state in the database is the desired one: whoever pauses or cancels a job writes that down, in any server
-process, and the process that runs it follows within a batch. What a batch has acknowledged survives any crash.
+A job's state in the database is the desired one: any server process writes down that it is paused or cancelled, and the
+process that runs it follows within a batch. Batches that were acknowledged survive any crash.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from filelock import FileLock, Timeout
 
 from viewfinder.errors import DatabaseError, ViewfinderError
 from viewfinder.server.database import JobRow, JobRows
-from viewfinder.server.jobs.worker import Worker, merge_reports
+from viewfinder.server.jobs.worker import JobWorker, merge_reports
 from viewfinder.server.live_library import LiveLibrary
 from viewfinder.server.problems import Problem, not_found
 
@@ -108,7 +108,7 @@ MAX_PICTURES = 200
 """Pictures sent or named one by one that one job takes in, or removes."""
 
 JOINED = ("uploaded", "pictures")
-"""What jobs have lists of, which grow until they begin."""
+"""Lists of a job that grow until it begins."""
 
 _LOG = logging.getLogger("viewfinder.server.jobs")
 
@@ -132,7 +132,7 @@ class Jobs:
         self._work: asyncio.Task[None] | None = None
         self._stopping = False
         self._alone = FileLock(library.folder / "server" / "jobs.lock")
-        self._sure = False  # that no job is said to be running which nobody runs: one who did may have died
+        self._sure = False  # that every job marked as running is run: the process that ran one may have died
         self._eta: tuple[str, Eta] | None = None
         self._looks: dict[str, _Look] = {}
 
@@ -142,7 +142,7 @@ class Jobs:
         """Begins with the queued jobs, and with those that a dead server was running."""
         self._loop = asyncio.get_running_loop()
         self._stopping = False
-        # Imports Lance where it is needed, which takes two seconds, before anybody asks for the collection.
+        # Imports Lance where it is needed, which takes two seconds, before the first request for the collection.
         await asyncio.to_thread(self._library.failures)
         self._work = asyncio.create_task(self._run_all())
 
@@ -167,9 +167,9 @@ class Jobs:
             Problem: the folder is not there, or not below the root.
             UnknownName: no such retriever.
         """
-        self._job_of(kind, what)
+        self._describe_job(kind, what)
         with self._submitting:
-            row = self._joined(what)
+            row = self._join_waiting_job(what)
             if row is None:
                 what = {name: [value] if name in JOINED else value for name, value in what.items()}
                 row = JobRow(str(uuid.uuid4()), kind, what, "queued", time.time())
@@ -235,7 +235,7 @@ class Jobs:
             if row.state in ENDED:
                 return
             seen = row
-            await _at_most(news, LOOK_S)
+            await _wait_at_most(news, LOOK_S)
 
     async def _look(self, id: str) -> JobRow | None:
         """The job as it is: read from the database once for all its watchers."""
@@ -250,8 +250,8 @@ class Jobs:
 
     # -- inside: wishes
 
-    def _joined(self, what: Mapping[str, Any]) -> JobRow | None:
-        """The job that waits to do the same with other pictures, with this one too; None: there is none to join."""
+    def _join_waiting_job(self, what: Mapping[str, Any]) -> JobRow | None:
+        """Adds a picture to a job that waits to do the same with others; None: there is none that it could join."""
         name = next(iter(what))
         for row in self.rows.unfinished() if name in JOINED else ():
             names = row.what.get(name, ())
@@ -262,8 +262,8 @@ class Jobs:
                     return changed
         return None
 
-    def _job_of(self, kind: str, what: Mapping[str, Any]) -> dict[str, Any]:
-        """The message to the worker; absolute paths stay between it and us."""
+    def _describe_job(self, kind: str, what: Mapping[str, Any]) -> dict[str, Any]:
+        """The message to the worker, with absolute paths and the names by which it may mention them."""
         folder = self._library.folder.resolve()
         job: dict[str, Any] = {"library": str(folder), "kind": kind, "names": {str(folder): "the library"}}
         if kind == "prepare":
@@ -304,7 +304,7 @@ class Jobs:
             except Exception:  # the database is away, say: jobs wait for it
                 self._sure, pause_s = False, RETRY_S
                 _LOG.exception("a job could not be run; trying again")
-            await _at_most(news, pause_s)
+            await _wait_at_most(news, pause_s)
 
     async def _next(self) -> JobRow | None:
         """The next job, now running; None while there is none, or another process of this library runs jobs."""
@@ -330,11 +330,11 @@ class Jobs:
     async def _run(self, row: JobRow, deaths: dict[str, int]) -> None:
         """One job, until it has ended or should no longer run."""
         try:
-            job = await asyncio.to_thread(self._job_of, row.kind, row.what)
+            job = await asyncio.to_thread(self._describe_job, row.kind, row.what)
         except (Problem, ViewfinderError) as error:
             await self._change(row.id, state="failed", error=str(error), ended=time.time())
             return
-        worker = await Worker.start(job)
+        worker = await JobWorker.start(job)
         obeying = asyncio.create_task(self._obey(row.id, worker))
         try:
             last, got_on = await self._listen(row, worker)
@@ -346,7 +346,7 @@ class Jobs:
         deaths[row.id] = 0 if got_on or last is not None else deaths.get(row.id, 0) + 1
         await self._settle(row, last, hopeless=deaths[row.id] >= DEATHS)
 
-    async def _listen(self, row: JobRow, worker: Worker) -> tuple[dict[str, Any] | None, bool]:
+    async def _listen(self, row: JobRow, worker: JobWorker) -> tuple[dict[str, Any] | None, bool]:
         """Notes progress; returns the worker's last word (None: it died without one), and whether it made progress."""
         eta, got_on = Eta(), False
         self._eta = (row.id, eta)
@@ -361,7 +361,7 @@ class Jobs:
             await self._change(row.id, done=row.done + said["done"], total=row.done + said["total"])
         return None, got_on
 
-    async def _obey(self, id: str, worker: Worker) -> None:
+    async def _obey(self, id: str, worker: JobWorker) -> None:
         """Stops the worker when its job is not to run any more."""
         while True:
             news = self._news
@@ -373,7 +373,7 @@ class Jobs:
             if self._stopping or not wanted:
                 await worker.stop(min(PATIENCE_S, self._settings.shutdown_s / 4) if self._stopping else PATIENCE_S)
                 return
-            await _at_most(news, LOOK_S)
+            await _wait_at_most(news, LOOK_S)
 
     async def _settle(self, begun: JobRow, last: Mapping[str, Any] | None, *, hopeless: bool) -> None:
         """Records the outcome of a run, respecting a request that came meanwhile. `begun`: the job as it was before."""
@@ -392,7 +392,7 @@ class Jobs:
 
 
 def settle_job(now: JobRow, last: Mapping[str, Any] | None, *, hopeless: bool, at: float) -> dict[str, Any]:
-    """What to record of a job after a run: `last` is the worker's last word, None if it died without one.
+    """The columns to change after a run: `last` is the worker's last message, None if it died without one.
 
     The report of `now` is that of the runs before.
     """
@@ -412,6 +412,6 @@ def settle_job(now: JobRow, last: Mapping[str, Any] | None, *, hopeless: bool, a
     return {**fields, "state": "queued"}
 
 
-async def _at_most(event: asyncio.Event, seconds: float) -> None:
+async def _wait_at_most(event: asyncio.Event, seconds: float) -> None:
     with suppress(TimeoutError):
         await asyncio.wait_for(event.wait(), seconds)

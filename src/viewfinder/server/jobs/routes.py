@@ -51,26 +51,26 @@ async def collection(caller: Reader, services: WithServices) -> Collection:
 @router.post("/collection/folders", status_code=202, summary="Add a folder of the server")
 async def add_folder(given: AddFolder, caller: Admin, services: WithServices) -> Job:
     """Only below one of the roots that the server was started with. A job adds what is new or changed."""
-    return _told(services, await services.pool.run(services.jobs.submit, "add", given.model_dump()))
+    return _show_job(services, await services.pool.run(services.jobs.submit, "add", given.model_dump()))
 
 
 @router.post("/collection/prepare", status_code=202, summary="Make what a retriever reads of the pictures")
 async def prepare_retriever(given: PrepareIn, caller: Admin, services: WithServices) -> Job:
     """Regions, for those that look at them; that takes as long as adding the pictures did."""
-    return _told(services, await services.pool.run(services.jobs.submit, "prepare", given.model_dump()))
+    return _show_job(services, await services.pool.run(services.jobs.submit, "prepare", given.model_dump()))
 
 
 @router.get("/collection/jobs", summary="Jobs, the newest first")
 async def list_jobs(caller: Reader, services: WithServices, n: Annotated[int, Query(ge=1, le=200)] = 50) -> JobPage:
-    """Those that wait and run, and those that have ended."""
+    """Jobs that wait, run, or have ended."""
     rows = await services.pool.run(services.jobs.rows.page, n)
-    return JobPage(jobs=[_told(services, row) for row in rows])
+    return JobPage(jobs=[_show_job(services, row) for row in rows])
 
 
 @router.get("/collection/jobs/{id}", summary="One job", responses=responses(404))
 async def get_job(id: Id, caller: Reader, services: WithServices) -> Job:
     """How far it is, and what came of it."""
-    return _told(services, await services.pool.run(services.jobs.get, id))
+    return _show_job(services, await services.pool.run(services.jobs.get, id))
 
 
 @router.get(
@@ -83,25 +83,26 @@ async def job_events(id: Id, caller: Reader, services: WithServices) -> EventSou
     """`job`: as `GET /collection/jobs/{id}` gives it."""
     await services.pool.run(services.jobs.get, id)
     ending = anyio.Event()
-    return EventSourceResponse(_events(services, id, ending), shutdown_event=ending, shutdown_grace_period=FAREWELL_S)
+    events = _stream_job(services, id, ending)
+    return EventSourceResponse(events, shutdown_event=ending, shutdown_grace_period=FAREWELL_S)
 
 
 @router.post("/collection/jobs/{id}/pause", summary="Pause a job", responses=responses(404, 409))
 async def pause_job(id: Id, caller: Admin, services: WithServices) -> Job:
     """After the batch that is under way, a second or two."""
-    return _told(services, await services.pool.run(services.jobs.steer, id, "pause"))
+    return _show_job(services, await services.pool.run(services.jobs.steer, id, "pause"))
 
 
 @router.post("/collection/jobs/{id}/resume", summary="Go on with a job", responses=responses(404, 409))
 async def resume_job(id: Id, caller: Admin, services: WithServices) -> Job:
     """One that was paused goes on where it stopped; one that failed is tried again."""
-    return _told(services, await services.pool.run(services.jobs.steer, id, "resume"))
+    return _show_job(services, await services.pool.run(services.jobs.steer, id, "resume"))
 
 
 @router.post("/collection/jobs/{id}/cancel", summary="End a job", responses=responses(404, 409))
 async def cancel_job(id: Id, caller: Admin, services: WithServices) -> Job:
-    """What it has added by then stays."""
-    return _told(services, await services.pool.run(services.jobs.steer, id, "cancel"))
+    """Pictures that it has added by then stay."""
+    return _show_job(services, await services.pool.run(services.jobs.steer, id, "cancel"))
 
 
 @router.get("/collection/failures", summary="Files that could not become pictures")
@@ -122,13 +123,13 @@ async def facets(given: FacetsIn, caller: Reader, services: WithServices) -> Fac
     return await services.pool.run(count_facets, services.library, given.where)
 
 
-async def _events(services: Services, id: str, ending: anyio.Event) -> AsyncIterator[dict[str, str]]:
+async def _stream_job(services: Services, id: str, ending: anyio.Event) -> AsyncIterator[dict[str, str]]:
     async with aclosing(services.jobs.watch(id, ending.is_set)) as rows:
         async for row in rows:
-            yield {"event": "job", "data": _told(services, row).model_dump_json()}
+            yield {"event": "job", "data": _show_job(services, row).model_dump_json()}
 
 
-def _told(services: Services, row: JobRow) -> Job:
+def _show_job(services: Services, row: JobRow) -> Job:
     """A job as it is shown; one that runs with the time it will still take."""
     eta_s = services.jobs.eta_s(row) if row.state == "running" else None
     return Job.model_validate({**vars(row), "eta_s": eta_s})

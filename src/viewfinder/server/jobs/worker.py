@@ -25,6 +25,7 @@ from viewfinder.errors import BadInput, LibraryBusy, ViewfinderError
 from viewfinder.plugins import find_fault
 from viewfinder.server.redaction import hide_paths, to_unicode
 from viewfinder.session.evidence import warm_gallery
+from viewfinder.stopping import Stopped
 
 if TYPE_CHECKING:
     from viewfinder.library import Library
@@ -81,18 +82,18 @@ def merge_reports(before: Mapping[str, Any] | None, last: Mapping[str, Any]) -> 
 
 COMMAND = (sys.executable, "-m", "viewfinder.server.jobs.worker")
 
-LOOK_S = 0.02
+POLL_S = 0.02
 """How often to check whether a worker has ended, while waiting for it."""
 
 
-class Worker:
+class JobWorker:
     """One worker at one job."""
 
     def __init__(self, process: subprocess.Popen[bytes], output: asyncio.StreamReader) -> None:
         self._process, self._output = process, output
 
     @staticmethod
-    async def start(job: Mapping[str, Any]) -> Worker:
+    async def start(job: Mapping[str, Any]) -> JobWorker:
         """A new process, out of reach of the terminal's Ctrl-C, with this job (see `worker`).
 
         Not by asyncio's own call: uvloop forks, whereupon OpenBLAS ends its threads in this process, and a search that
@@ -103,12 +104,12 @@ class Worker:
         )
         output = asyncio.StreamReader()
         await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(output), process.stdout)
-        worker = Worker(process, output)
+        worker = JobWorker(process, output)
         worker._say(json.dumps(dict(job)))
         return worker
 
     async def said(self) -> AsyncIterator[dict[str, Any]]:
-        """What it says, until it ends."""
+        """The messages of the worker, until it ends."""
         async for line in self._output:
             with suppress(ValueError):  # cut short by its death
                 yield json.loads(line)
@@ -128,7 +129,7 @@ class Worker:
     async def ended(self) -> int:
         """Its exit status, negative for a signal; once it has one."""
         while (status := self._process.poll()) is None:
-            await asyncio.sleep(LOOK_S)
+            await asyncio.sleep(POLL_S)
         assert self._process.stdin is not None
         self._process.stdin.close()
         return status
@@ -144,10 +145,6 @@ NICENESS = 19
 """Conversations come first: other work takes the resources they leave."""
 
 Tell = Callable[[Mapping[str, Any]], None]
-
-
-class Stopped(Exception):
-    """Asked to stop, in the middle of work that has no other way to."""
 
 
 def main() -> int:
@@ -243,7 +240,7 @@ def _warm(library: Library, space: RegionSpace | None = None) -> None:
 
 
 def _listen(stdin: TextIO, stopping: threading.Event) -> None:
-    """Waits for "stop", or until nobody is left to say it."""
+    """Waits for "stop", or until the server has ended."""
     for line in stdin:
         if line.strip() == "stop":
             break

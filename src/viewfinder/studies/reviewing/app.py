@@ -63,29 +63,29 @@ async def _review_services(request: Request) -> ReviewServices:
 
 
 WithReviewServices = Annotated[ReviewServices, Depends(_review_services)]
-"""What is reviewed, as a route asks for it."""
+"""`ReviewServices`, as a route asks for them."""
 
 TurnText = Annotated[str, StringConstraints(min_length=1, max_length=10_000, pattern=NO_NUL)]
 PicturePath = Annotated[str, StringConstraints(min_length=1, max_length=4096, pattern=NO_NUL)]
 
 
-class TextItem(Strict):
+class TextPart(Strict):
     """Words of a turn."""
 
     text: TurnText
 
 
-class ImageItem(Strict):
+class PicturePart(Strict):
     """A picture of a turn: its path in the folder of pictures."""
 
     image: PicturePath
 
 
-class ChatTurn(Strict):
-    """What one side said and showed, in order."""
+class SpokenTurn(Strict):
+    """The words and pictures of one side, in order."""
 
     role: Role
-    content: Annotated[list[TextItem | ImageItem], Field(min_length=1, max_length=100)]
+    content: Annotated[list[TextPart | PicturePart], Field(min_length=1, max_length=100)]
 
 
 class Line(BaseModel):
@@ -94,7 +94,7 @@ class Line(BaseModel):
     id: str
     subtask: Subtask
     pipeline: str
-    verdict: Verdict | None = Field(description="null: nobody has decided yet")
+    verdict: Verdict | None = Field(description="null: not decided yet")
 
 
 class Overview(BaseModel):
@@ -104,24 +104,24 @@ class Overview(BaseModel):
     dialogues: list[Line]
 
 
-class Decision(BaseModel):
-    """What a person decided; `turns` of a rewritten dialogue are what it says now."""
+class DecisionOut(BaseModel):
+    """A person's decision; `turns` of a rewritten dialogue hold its new words."""
 
     verdict: Verdict
-    turns: list[ChatTurn]
+    turns: list[SpokenTurn]
     note: str
     by: str
 
 
-class Dialogue(BaseModel):
+class DialogueOut(BaseModel):
     """A dialogue as it was made, the picture that is meant, how it was made, and what was decided."""
 
     id: str
     subtask: Subtask
-    turns: list[ChatTurn]
+    turns: list[SpokenTurn]
     target: str
     source: dict[str, Any]
-    review: Decision | None
+    review: DecisionOut | None
 
 
 class DecisionIn(Strict):
@@ -131,7 +131,7 @@ class DecisionIn(Strict):
     """
 
     verdict: Verdict
-    turns: Annotated[list[ChatTurn], Field(max_length=200)] = Field(default_factory=list)
+    turns: Annotated[list[SpokenTurn], Field(max_length=200)] = Field(default_factory=list)
     note: Text = ""
     by: Name = ""
     before: Verdict | None
@@ -140,7 +140,7 @@ class DecisionIn(Strict):
 router = make_router("review", prefix="/api/v1/review")
 
 
-class Size(IntEnum):
+class CopySize(IntEnum):
     """Pixels of a small copy's longer side."""
 
     SMALL = 320
@@ -150,7 +150,7 @@ class Size(IntEnum):
 
 DialogueId = Annotated[str, InPath(max_length=1000, description="the id of a dialogue")]
 PictureName = Annotated[str, InPath(max_length=4096, description="a picture, as a dialogue names it")]
-AskedSize = Annotated[Size, Query(description="pixels of the longer side")]
+AskedSize = Annotated[CopySize, Query(description="pixels of the longer side")]
 
 
 @router.get("", summary="All dialogues, and what was decided")
@@ -174,27 +174,27 @@ async def kept(caller: Reader, services: WithReviewServices) -> Response:
     # For a header: nothing but what every system takes in a name.
     name = re.sub(r"[^A-Za-z0-9._-]", "_", services.reviews.file.name.removesuffix(".jsonl"))
     headers = {"Content-Disposition": f'attachment; filename="{name}.reviewed.jsonl"'}
-    return Response(await services.pool.run(_kept, services), media_type="application/jsonl", headers=headers)
+    return Response(await services.pool.run(_write_kept, services), media_type="application/jsonl", headers=headers)
 
 
 @router.get("/dialogues/{id:path}", summary="A dialogue", responses=responses(404))
-async def dialogue(id: DialogueId, caller: Reader, services: WithReviewServices) -> Dialogue:
+async def dialogue(id: DialogueId, caller: Reader, services: WithReviewServices) -> DialogueOut:
     """As it was made, and what was decided about it."""
-    return _show(*services.reviews.sample(id))
+    return _show_dialogue(*services.reviews.sample(id))
 
 
 @router.put("/dialogues/{id:path}", summary="Decide about a dialogue", responses=responses(404, 409, 415))
 @takes_body(lambda settings: settings.body_bytes)
-async def decide(id: DialogueId, request: Request, caller: ReaderWriter, services: WithReviewServices) -> Dialogue:
-    """What is answered is on the disk. The decision before it is kept in the journal, and counts no more."""
+async def decide(id: DialogueId, request: Request, caller: ReaderWriter, services: WithReviewServices) -> DialogueOut:
+    """Answers once the decision is on the disk. Earlier decisions stay in the journal, and do not count any more."""
     given = await receive_json(request, DecisionIn, services.pool)
-    await services.pool.run(_decide, services, id, given, caller)
-    return _show(*services.reviews.sample(id))
+    await services.pool.run(_note_decision, services, id, given, caller)
+    return _show_dialogue(*services.reviews.sample(id))
 
 
 @router.get("/pictures/{name:path}", summary="A small copy of a picture", responses=responses(404))
 async def picture(
-    name: PictureName, caller: Reader, services: WithReviewServices, size: AskedSize = Size.MEDIUM
+    name: PictureName, caller: Reader, services: WithReviewServices, size: AskedSize = CopySize.MEDIUM
 ) -> Response:
     """Only of pictures that a dialogue names."""
     file = services.reviews.picture(name)
@@ -202,28 +202,29 @@ async def picture(
     return Response(content, media_type="image/jpeg", headers={"Cache-Control": "private, max-age=60"})
 
 
-def _show(sample: ChatSample, review: Review | None) -> Dialogue:
-    return Dialogue(
+def _show_dialogue(sample: ChatSample, review: Review | None) -> DialogueOut:
+    return DialogueOut(
         id=sample.id,
         subtask=sample.subtask,
-        turns=_turns(sample.turns),
+        turns=_show_turns(sample.turns),
         target=sample.target,
         source=dict(sample.source),
-        review=review and Decision(verdict=review.verdict, turns=_turns(review.turns), note=review.note, by=review.by),
+        review=review
+        and DecisionOut(verdict=review.verdict, turns=_show_turns(review.turns), note=review.note, by=review.by),
     )
 
 
-def _turns(turns: tuple[chatsearch.ChatTurn, ...]) -> list[ChatTurn]:
-    return [ChatTurn.model_validate(turn) for turn in dump_turns(turns)]
+def _show_turns(turns: tuple[chatsearch.ChatTurn, ...]) -> list[SpokenTurn]:
+    return [SpokenTurn.model_validate(turn) for turn in dump_turns(turns)]
 
 
-def _decide(services: ReviewServices, id: str, given: DecisionIn, caller: Caller) -> None:
+def _note_decision(services: ReviewServices, id: str, given: DecisionIn, caller: Caller) -> None:
     turns = parse_turns([turn.model_dump() for turn in given.turns], f"dialogue {id}") if given.turns else ()
-    by = given.by or services.tokens.name_of(caller) or ""
+    by = given.by or services.tokens.find_name(caller) or ""
     services.reviews.decide(Review(id, given.verdict, turns, given.note, by), given.before)
 
 
-def _kept(services: ReviewServices) -> bytes:
+def _write_kept(services: ReviewServices) -> bytes:
     with tempfile.TemporaryDirectory(dir=services.scratch) as folder:
         file = Path(folder) / "kept.jsonl"
         write_chatsearch(file, services.reviews.kept())
@@ -255,7 +256,7 @@ def create_app(
             open_reviews(file, images, notify) as reviews,
             scratch_folder("review") as scratch,
         ):
-            # Where nobody needs a token, there is nothing to be left in a library.
+            # Where no token is needed, nothing is left in a library.
             folder = library_folder if settings.needs_tokens else scratch
             database = Database.open(database_url(folder, settings))
             tokens = Tokens(TokenRows(database), settings)

@@ -41,7 +41,7 @@ class Reviews:
         self._deciding = threading.Lock()
         named = (name for sample in self._samples.values() for name in (*sample.images(), sample.target))
         self.pictures = frozenset(named)
-        """What the dialogues name."""
+        """The pictures that the dialogues name."""
 
     def all(self) -> list[tuple[ChatSample, Review | None]]:
         """Every dialogue, and what was decided about it."""
@@ -54,15 +54,15 @@ class Reviews:
         return self._samples[name], self._decided.get(name)
 
     def kept(self) -> list[ChatSample]:
-        """What was accepted, and what was rewritten with its new words."""
+        """Dialogues that were accepted, and those that were rewritten, with their new words."""
         with self._deciding:
             return apply_reviews(self._samples.values(), self._decided)
 
     def decide(self, review: Review, before: Verdict | None) -> None:
-        """Notes a decision of somebody who has seen that it was decided as `before` (None: not yet).
+        """Notes a decision, made when the decision before it was `before` (None: there was none).
 
         Raises:
-            Problem: 404 as `sample`; 409, somebody has decided in the meantime.
+            Problem: 404 as `sample`; 409, another decision was made in the meantime.
             BadInput: other words were to be put into it, and it is other pictures or speakers, or nothing new.
         """
         sample, _ = self.sample(review.id)
@@ -100,7 +100,7 @@ def open_reviews(file: Path, images: Path | None, notify: Callable[[str], None])
     samples, _ = read_chatsearch(file)
     if not samples:
         raise BadInput(f"{file}: no dialogue is in this file; name another")
-    with _alone(review_file(file)):
+    with _lock_journal(review_file(file)):
         decided = read_reviews(review_file(file), notify=notify)
         opened = Reviews(file, need_folder(images or guess_images_folder(file)), samples, decided)
         _check_pictures(opened, notify)
@@ -138,7 +138,7 @@ def _check_rewritten(sample: ChatSample, turns: tuple[ChatTurn, ...]) -> None:
 
 
 @contextmanager
-def _alone(journal: Path) -> Iterator[None]:
+def _lock_journal(journal: Path) -> Iterator[None]:
     lock = FileLock(journal.with_name(f".{journal.name}.lock"))
     try:
         with lock.acquire(timeout=0):

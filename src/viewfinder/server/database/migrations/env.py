@@ -1,4 +1,4 @@
-"""What alembic runs for every command: the steps, in the transaction that the caller began."""
+"""Run by alembic for every command: does the steps, in the transaction that the caller began."""
 
 from __future__ import annotations
 

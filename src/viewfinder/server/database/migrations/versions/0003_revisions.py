@@ -1,4 +1,4 @@
-"""What several processes must know of a conversation: that it has changed, and that a question is being chosen."""
+"""Tells other processes that a conversation has changed, and that a question is being chosen."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Conversations that are there already have not changed, and nobody chooses for them."""
+    """Conversations that exist already count as unchanged, and no question is being chosen for them."""
     op.add_column("sessions", sa.Column("revision", sa.Integer, nullable=False, server_default="0"))
     op.add_column("nodes", sa.Column("choosing", sa.Float, nullable=True))
 
