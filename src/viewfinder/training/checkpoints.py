@@ -147,7 +147,7 @@ def _sync(path: Path) -> None:
         os.close(handle)
 
 
-FREE = {"patience", "log_every", "save_every", "keep", "validate_epochs", "validate_steps", "validate_offset"}
+FREE = {"patience", "keep", "validate_epochs", "validate_steps", "validate_offset"}
 """Settings that a resumed training may change."""
 
 

@@ -14,10 +14,9 @@ import atexit
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sized
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cache
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +40,12 @@ from viewfinder.training.optimisers import make_optimiser, make_schedule
 from viewfinder.training.presets import TrainingSettings
 from viewfinder.training.progress import LogRecord, Report, TrainingLog, progress_bar
 from viewfinder.weights import Card
+
+LOG_STEPS = 20
+"""After so many steps the means of figures are logged, as they are after every epoch."""
+
+SAVE_STEPS = 500
+"""After so many steps a checkpoint is written, as it is after every epoch."""
 
 Figures = Mapping[str, Tensor | float | int]
 Loss = Callable[[Any, Any], tuple[Tensor, Figures]]
@@ -244,9 +249,9 @@ class _Run:
             processes=accelerator.num_processes,
             done=at.batch,
         )
-        while group := list(islice(batches, settings.accumulate)):  # the last may be shorter
-            self._step(group)
-            if at.step % settings.log_every == 0:
+        for batch in batches:
+            self._step(batch)
+            if at.step % LOG_STEPS == 0:
                 self._log_means()
             if settings.validate_steps is not None and at.step % settings.validate_steps == 0:
                 self._validate()
@@ -254,7 +259,7 @@ class _Run:
                 return True
             if self._is_stopped(should_stop()):
                 return False
-            if at.step % settings.save_every == 0:
+            if at.step % SAVE_STEPS == 0:
                 self._save()
         if at.batch == 0:
             raise BadInput(f"epoch {at.epoch} has no batches for {accelerator.num_processes} process(es)")
@@ -267,8 +272,8 @@ class _Run:
         self._save()
         return True
 
-    def _step(self, group: list[Any]) -> None:
-        """One update of the weights from the batches of `group`."""
+    def _step(self, batch: Any) -> None:
+        """One update of the weights."""
         accelerator, network, at = self.accelerator, self.job.network, self.at
         if self.job.before_step is not None:
             network.eval()
@@ -276,13 +281,9 @@ class _Run:
                 self.job.before_step(network)
         network.train()
         self.optimiser.zero_grad()
-        for number, batch in enumerate(group, start=1):
-            last = number == len(group)
-            # The gradients of all processes are reduced once a step, with the last batch.
-            with nullcontext() if last else accelerator.no_sync(self.with_loss):
-                loss, figures = self.with_loss(send_to_device(batch, accelerator.device))
-                accelerator.backward(loss / len(group))
-            self._add_figures({**figures, "loss": loss.detach()})
+        loss, figures = self.with_loss(send_to_device(batch, accelerator.device))
+        accelerator.backward(loss)
+        self._add_figures({**figures, "loss": loss.detach()})
         if self.settings.clip_norm is not None:
             accelerator.clip_grad_norm_(self.parameters, self.settings.clip_norm)
         at.rate = float(self.optimiser.param_groups[0]["lr"])
@@ -291,7 +292,7 @@ class _Run:
             self.schedule.after_step()
         self.saved = False
         at.step += 1
-        at.batch += len(group)
+        at.batch += 1
         self.report(at.step, words=f"epoch {at.epoch}, loss {at.recent.mean('loss'):.4g}")
 
     def _add_figures(self, figures: Figures) -> None:
@@ -384,5 +385,5 @@ def _total_steps(job: TrainingJob, processes: int) -> int | None:
     batches = job.batches(1, settings.seed)
     if not isinstance(batches, Sized):
         return settings.steps
-    by_epochs = settings.epochs * math.ceil(len(batches) // processes / settings.accumulate)
+    by_epochs = settings.epochs * (len(batches) // processes)
     return by_epochs if settings.steps is None else min(by_epochs, settings.steps)

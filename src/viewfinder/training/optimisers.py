@@ -52,10 +52,8 @@ def make_schedule(
         case OneCycle():
             # torch divides by the length of the rise, which one step does not have.
             rising = schedule.rising if schedule.rising * total > 1 else 0.0
-            one_cycle = OneCycleLR(
-                optimiser, max_lr=settings.learning_rate, total_steps=total, pct_start=rising,
-                div_factor=schedule.start_divisor, final_div_factor=schedule.end_divisor,
-            )  # fmt: skip
+            rate, divisor = settings.learning_rate, schedule.start_divisor
+            one_cycle = OneCycleLR(optimiser, rate, total_steps=total, pct_start=rising, div_factor=divisor)
             return TorchSchedule(one_cycle, most=total)
         case Exponential(factor=factor):
             floor = schedule.floor / settings.learning_rate  # the floor is a rate

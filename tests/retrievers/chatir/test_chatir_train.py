@@ -30,7 +30,7 @@ from viewfinder.weights import read_card, read_weights
 ENCODER = ColourEncoder()
 SMALL = (
     "batch=16", "model.width=16", "model.heads=2", "model.hidden=16", "model.layers=1", "model.image_width=12",
-    "rounds=2", "training.learning_rate=0.01", "training.epochs=2", "training.log_every=1",
+    "rounds=2", "training.learning_rate=0.01", "training.epochs=2",
 )  # fmt: skip
 WORDS = ["red", "green", "blue", "yellow", "purple", "orange", "white", "black", "what", "is", "below", "it", "big"]
 
@@ -88,8 +88,9 @@ def test_the_official_preset_is_the_paper_s_training_with_the_strings_of_the_cod
     assert replace(official, model=replace(official.model, separator="sep")) == paper
 
 
+@pytest.mark.usefixtures("every_step_logged")
 def test_what_was_answered_helps_and_the_card_says_how_it_was_trained(data: Path, tmp_path: Path) -> None:
-    fitted = train(plan(data, tmp_path, "training.epochs=60", "training.validate_epochs=20", "training.save_every=999"))
+    fitted = train(plan(data, tmp_path, "training.epochs=60", "training.validate_epochs=20"))
     lost = [record.loss for record in read_log(tmp_path / "log.jsonl") if record.loss is not None]
     assert np.mean(lost[-4:]) < np.mean(lost[:4]) - 0.5
     assert fitted.figures.keys() == {"loss", "recall", "first", "last", "hits"}
@@ -182,17 +183,20 @@ from pathlib import Path
 from viewfinder.retrievers.chatir.train import train
 from viewfinder.retrievers.trainers import TrainPlan
 from viewfinder.testing import ColourEncoder
+from viewfinder.training import loop
+loop.LOG_STEPS = 1
 data, out, *overrides = sys.argv[1:]
 train(TrainPlan(system="chatir", data=(Path(data),), preset="lab", out=Path(out), encoder=ColourEncoder(),
                 overrides=tuple(overrides), shown=False, tensorboard=False))
 """
 
 
+@pytest.mark.usefixtures("every_step_logged")
 @pytest.mark.slow
 @pytest.mark.long
 def test_two_processes_have_the_negatives_of_one(data: Path, tmp_path: Path) -> None:
     """Without draws of its own (captions, nothing hidden), a step of two processes has the loss of one with both."""
-    settings = (*SMALL, "rounds=0", "mask=none", "model.dropout=0.0", "training.epochs=1", "training.log_every=1")
+    settings = (*SMALL, "rounds=0", "mask=none", "model.dropout=0.0", "training.epochs=1")
     train(replace(plan(data, tmp_path / "one"), overrides=settings))
     (tmp_path / "train.py").write_text(TWICE)
     with socket.socket() as free:
@@ -254,12 +258,13 @@ def tokens(*overrides: str) -> tuple[str, ...]:
     return (*known, *overrides)
 
 
+@pytest.mark.usefixtures("every_step_logged")
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["bert", "blip"])
 def test_a_text_encoder_learns_to_read_whole_dialogues(data: Path, tmp_path: Path, kind: str) -> None:
     folder = text_encoder(tmp_path / kind, kind)
     settings = tokens(f"model.text_model={folder}", "training.epochs=40", "training.validate_epochs=20")
-    fitted = train(plan(data, tmp_path / "out", *settings, "training.save_every=999"))
+    fitted = train(plan(data, tmp_path / "out", *settings))
     lost = [record.loss for record in read_log(tmp_path / "out" / "log.jsonl") if record.loss is not None]
     assert np.mean(lost[-4:]) < np.mean(lost[:4]) - 0.3
     weights = read_weights(fitted.best)

@@ -354,15 +354,6 @@ def test_words_may_come_before_pictures_where_it_was_trained_so(
     np.testing.assert_allclose(sum_of(retriever, state), expected_d.detach(), atol=1e-4)
 
 
-def test_the_best_picture_becomes_the_answer_where_it_is_told_so(made: Made) -> None:
-    plain, kept = made(), made(unpicked=True)
-    shown = resolved(Say("more blue"), 2, shown=(picture(3), picture(9)))
-    typed = kept.step(after(kept, Say("red")), shown)
-    picked = after(plain, Say("red"), Like("p003", "more blue"))
-    np.testing.assert_allclose(sum_of(kept, typed), sum_of(plain, picked), atol=1e-6)
-    assert not np.allclose(sum_of(plain, plain.step(after(plain, Say("red")), shown)), sum_of(plain, picked))
-
-
 def test_a_question_after_a_search_is_asked_of_the_best_result(made: Made) -> None:
     shown = resolved(Say("how many?"), 2, shown=(picture(3), picture(9)))
     asking, talking = (made(asks_best=True).with_picture_bias(bias) for bias in (1e9, -1e9))

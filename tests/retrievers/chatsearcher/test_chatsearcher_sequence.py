@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -56,11 +55,6 @@ def test_a_document_is_learnt_whole_in_its_order(codec: SequenceCodec) -> None:
     assert learnt(places) == [5, 14, 16, 15, 7, END]
 
 
-def test_the_end_of_a_picture_may_be_left_unlearnt(tokeniser: TokenizerRecord) -> None:
-    places = SequenceCodec(tokeniser, tokens=2, learns_end=False).encode_answer((A,))
-    assert learnt(places) == [14, 16, END]
-
-
 def test_words_of_a_user_are_followed_by_their_vector_where_it_is_read(tokeniser: TokenizerRecord) -> None:
     codec = SequenceCodec(tokeniser, tokens=2, says=True)
     asked = codec.encode_user((A, says("more"), says("blue")))
@@ -104,11 +98,10 @@ ITEMS = st.lists(
 
 
 @given(st.lists(st.tuples(ITEMS, ITEMS), max_size=3), st.integers(0, 3))
-@pytest.mark.parametrize("learns_end", [True, False])
 def test_every_picture_is_whole_and_only_answers_are_learnt(
-    tokeniser: TokenizerRecord, learns_end: bool, rounds: list[tuple[list[Item], list[Item]]], tokens: int
+    tokeniser: TokenizerRecord, rounds: list[tuple[list[Item], list[Item]]], tokens: int
 ) -> None:
-    codec = SequenceCodec(tokeniser, tokens, learns_end=learns_end)
+    codec = SequenceCodec(tokeniser, tokens)
     turns = [turn for user, answer in rounds for turn in (("u", tuple(user)), ("a", tuple(answer)))]
     lesson = dialogue(*turns)
     places = codec.encode_example(lesson)
@@ -121,4 +114,4 @@ def test_every_picture_is_whole_and_only_answers_are_learnt(
     pieces = sum(len(item.text.split()) for item in answers if isinstance(item, TextItem))
     pictures = sum(isinstance(item, ImageItem) for item in answers)
     ends = sum(bool(answer) for _, answer in rounds)  # of an answer that nobody gave, the end is not learnt either
-    assert places.learnt_l.sum() == pieces + pictures * (3 if learns_end else 2) + ends
+    assert places.learnt_l.sum() == pieces + 3 * pictures + ends

@@ -45,7 +45,7 @@ SMALL = (
     "model.width=16", "model.layers=1", "model.hidden=24", "model.pieces=300", "model.longest=64", "model.tokens=2",
     "model.perceiver_width=12", "model.perceiver_heads=2", "model.perceiver_layers=1", "model.perceiver_hidden=16",
     "model.components=6", "model.region_components=3", "model.retrieval=8", "loss.queue=12",
-    *(f"{stage}.{setting}" for stage in STAGES for setting in ("batch=8", "lessons=16", "training.log_every=1")),
+    *(f"{stage}.{setting}" for stage in STAGES for setting in ("batch=8", "lessons=16")),
 )  # fmt: skip
 
 
@@ -117,6 +117,7 @@ def test_an_interrupted_training_ends_with_the_same_bytes(
     assert same(resumed, whole) and resumed.figures == whole.figures
 
 
+@pytest.mark.usefixtures("every_step_logged")
 def test_a_training_learns(dialogues: Path, tmp_path: Path) -> None:
     """Captions name the colours of pictures: they are found among all soon, and words are written."""
     longer = (
@@ -131,12 +132,13 @@ def test_a_training_learns(dialogues: Path, tmp_path: Path) -> None:
     assert pictures[-5:].mean() < 0.7 * pictures[2:7].mean()
 
 
+@pytest.mark.usefixtures("every_step_logged")
 @pytest.mark.parametrize(
     "overrides",
     [
         ("loss.negatives=batch", "loss.reduction=tokens", "model.components=0"),
-        ("loss.negatives=symmetric", "model.tokens=0", "loss.learns_end=false"),
-        ("model.says=true", "loss.mask_copies=false", "image_first=false"),
+        ("loss.negatives=symmetric", "model.tokens=0"),
+        ("model.says=true", "image_first=false"),
         ("model.key_heads=2", "model.region_components=0", "alignment.training.precision=bf16"),
         ("instruction.trains=frozen", "alignment.trains=frozen", "language.training.weight_decay=0.1"),
     ],
@@ -167,7 +169,6 @@ def test_a_match_learns_which_texts_fit_which_pictures() -> None:
 
 COMPARES = (
     *SMALL, "model.heads=4", "model.key_heads=4", "model.match=4", "comparison.batch=8", "comparison.lessons=16",
-    "comparison.training.log_every=1",
 )  # fmt: skip
 COMPARING = {f"match.{part}.{numbers}" for part in ("text", "picture", "out") for numbers in ("weight", "bias")}
 COMPARING |= {"pointer.asks.weight", "pointer.said.weight", "pointer.shown.weight", "pointer.ages"}

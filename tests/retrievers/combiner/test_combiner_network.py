@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -12,7 +11,6 @@ from torch.nn.functional import normalize
 
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.combiner.network import CombinerNetwork
-from viewfinder.retrievers.combiner.retriever import numpy_combine
 from viewfinder.retrievers.combiner.settings import ModelSettings, Preset
 from viewfinder.retrievers.combiner.train import PRESETS
 from viewfinder.training import load_preset
@@ -53,17 +51,6 @@ def test_what_is_mixed_from_both_is_added_to_them() -> None:
     mixed = model.out(torch.relu(model.mixed(joined)))
     expected = normalize(mixed + share * texts[:, 0] + (1 - share) * pictures[:, 0], dim=-1)
     torch.testing.assert_close(model(texts, pictures)[:, 0], expected)
-
-
-@torch.no_grad()
-def test_vectors_are_combined_as_long_as_the_settings_have_them() -> None:
-    (texts, pictures), long = said(1), network(text_length=3.0, picture_length=10.0)
-    torch.testing.assert_close(long(texts, pictures), network()(3 * texts, 10 * pictures))
-    arrays = {name: tensor.numpy() for name, tensor in long.state_dict().items()}
-    found_d = numpy_combine(
-        arrays, long.settings, np.zeros(WIDTH, np.float32), texts[0, 0].numpy(), pictures[0, 0].numpy()
-    )
-    np.testing.assert_allclose(found_d, long(texts, pictures)[0, 0], atol=1e-6)
 
 
 @torch.no_grad()

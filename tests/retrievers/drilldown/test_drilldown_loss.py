@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy, normalize
 
+from viewfinder.retrievers.drilldown import loss as losses
 from viewfinder.retrievers.drilldown.loss import (
     joint_loss,
     pretraining_loss,
@@ -95,7 +96,7 @@ def test_the_first_stage_teaches_all_but_the_policy() -> None:
     assert min(strength.values()) > 0.0
 
 
-def test_the_second_stage_teaches_the_policy_by_its_own_loss_alone() -> None:
+def test_the_second_stage_teaches_the_policy_by_its_own_loss_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     model = network(choice="learned", policy_relu=False)
     given = batch()
     torch.manual_seed(2)
@@ -103,7 +104,8 @@ def test_the_second_stage_teaches_the_policy_by_its_own_loss_alone() -> None:
     assert loss.item() == pytest.approx(figures["finding"].item() + 0.1 * figures["choosing"].item())
     with_policy = gradients(model, loss)
     torch.manual_seed(2)
-    without = gradients(model, joint_loss(model, LossSettings(policy_weight=0.0), given)[0])
+    monkeypatch.setattr(losses, "POLICY_WEIGHT", 0.0)
+    without = gradients(model, joint_loss(model, LossSettings(), given)[0])
     assert with_policy.pop("policy") > 0.0
     assert without.pop("policy") == 0.0
     assert with_policy == pytest.approx(without)  # what the policy reads is detached

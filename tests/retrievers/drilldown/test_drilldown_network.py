@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from math import log
+from math import exp
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
+from viewfinder.retrievers.drilldown import network as drilldown
 from viewfinder.retrievers.drilldown.network import DrilldownNetwork, SlotStates
 from viewfinder.retrievers.drilldown.settings import ModelSettings
 from viewfinder.retrievers.shared.network import InputWidths
@@ -88,8 +89,9 @@ def test_only_the_chosen_slot_is_updated_and_it_by_the_cell() -> None:
 
 
 @torch.no_grad()
-def test_soft_writing_moves_every_slot_as_far_as_the_policy_says() -> None:
-    model = network(slots=2, write="soft", own_slot=0.0)
+def test_soft_writing_moves_every_slot_as_far_as_the_policy_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drilldown, "OWN_SLOT", 0.0)
+    model = network(slots=2, write="soft")
     for parameter in model.policy.parameters():
         parameter.zero_()  # both slots alike: a gate of 1/2 each
     query_bd, before = torch.randn(1, 4), SlotStates(torch.randn(1, 2, 4), torch.zeros(1, 2))
@@ -102,13 +104,14 @@ def test_soft_writing_moves_every_slot_as_far_as_the_policy_says() -> None:
 
 @torch.no_grad()
 def test_soft_writing_goes_further_in_the_slot_whose_turn_it_is() -> None:
-    model = network(slots=2, write="soft", own_slot=log(3))
+    model = network(slots=2, write="soft")
     for parameter in model.policy.parameters():
-        parameter.zero_()  # but for the turn both are alike: exp(log 3) and exp(0), so 3/4 and 1/4
+        parameter.zero_()  # but for the turn both are alike: a logit of 3 and one of 0
+    own, other = exp(3) / (exp(3) + 1), 1 / (exp(3) + 1)
     first, second, third = (slots.written_bm[0].tolist() for slots in model.read_dialogues(torch.randn(1, 3, 4)))
-    assert first == pytest.approx([3 / 4, 1 / 4])
-    assert second == pytest.approx([1 - (1 / 4) * (3 / 4), 1 - (3 / 4) * (1 / 4)])
-    assert third == pytest.approx([1 - (1 / 4) * (3 / 4) * (1 / 4), 1 - (3 / 4) * (1 / 4) * (3 / 4)])
+    assert first == pytest.approx([own, other])
+    assert second == pytest.approx([1 - other * own, 1 - own * other])
+    assert third == pytest.approx([1 - other * own * other, 1 - own * other * own])
 
 
 def test_dropout_hides_what_comes_in_while_training_and_nothing_after() -> None:

@@ -40,7 +40,7 @@ WAYS: list[dict[str, Any]] = [
     {"slots": 1},
     {"slots": 10, "choice": "learned"},
     {"write": "soft", "policy_relu": False},
-    {"write": "soft", "own_slot": 0.5, "learned_scale": True, "dropout": 0.5},
+    {"write": "soft", "learned_scale": True, "dropout": 0.5},
     {"write": "soft", "policy_relu": False, "reads": "sentences", "whole": True, "standardised": True},
     {"write": "soft", "policy_relu": False, "mean_over": "all"},
     {"whole": True},

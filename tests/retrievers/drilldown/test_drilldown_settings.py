@@ -43,7 +43,6 @@ def test_the_factor_is_the_temperature_or_what_it_divides_by() -> None:
         ("model.sentence_hidden=0", "sentence_hidden is 0; it must be at least 1"),
         ("model.dropout=1.0", "dropout is 1.0; it must be at least 0 and below 1"),
         ("loss.kind=contrastive", "the contrastive loss needs a scale; set model.learned_scale"),
-        ("loss.discount=1.5", "discount is 1.5; it must be from 0 to 1"),
         ("batch=1", "batch is 1; a dialogue needs another one to be told from"),
         ("turns=-1", "turns is -1; it must be at least 1, or 0 for as many as the data has"),
         ("model.write=soft", "soft writing has no slot to choose, so there is no second stage; leave learned out"),

@@ -75,7 +75,7 @@ def dialogues(targets: list[int], shown: list[int], turns: int, **changed: Any) 
     size = len(targets)
     made = FeedbackDialogues(
         kind=0,
-        wanted_bt=torch.tensor(targets)[:, None].repeat(1, turns),
+        targets_b=torch.tensor(targets),
         shown_b=torch.tensor(shown),
         seen_b=torch.ones(size, dtype=torch.bool),
         others_bt=torch.zeros(size, turns, dtype=torch.long),

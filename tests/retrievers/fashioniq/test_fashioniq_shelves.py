@@ -158,16 +158,6 @@ def test_a_batch_needs_as_many_garments() -> None:
         dialogue_batches(shelves(), preset(batch=7))
 
 
-def test_minds_change_once_and_not_before_the_second_turn() -> None:
-    dialogues = draw_dialogues(shelves(), preset(changes=0.5, turns=5), 400, np.random.default_rng(0))
-    changed_bt = dialogues.wanted_bt != dialogues.wanted_bt[:, :1]
-    assert not changed_bt[:, 0].any()
-    assert (changed_bt[:, 1:] >= changed_bt[:, :-1]).all()
-    # A quarter of those drawn anew among four, half among two, are the same ones again.
-    assert 0.2 < changed_bt[:, -1].float().mean() < 0.45
-    assert (draw_dialogues(shelves(), preset(), 40, np.random.default_rng(0)).wanted_bt.diff(dim=1) == 0).all()
-
-
 def test_strangers_are_of_all_other_kinds() -> None:
     shirts_and_hats = shelves()
     dialogues = draw_dialogues(shirts_and_hats, preset(), 4, np.random.default_rng(0))

@@ -30,7 +30,7 @@ from viewfinder.weights import read_card, read_weights
 ENCODER = ColourEncoder()
 SMALL = (
     "batch=16", "model.width=16", "model.components=12", "turns=2", "training.learning_rate=0.01",
-    "training.epochs=1", "training.log_every=1",
+    "training.epochs=1",
 )  # fmt: skip
 LAYERS = ("model.heads=2", "model.hidden=16", "model.layers=1", "model.most_words=4", "model.attributes=2")
 CAPTIONER = (
@@ -139,6 +139,7 @@ def test_a_retriever_s_own_attributes_are_those_of_its_preset(
     assert asked == ["official"]
 
 
+@pytest.mark.usefixtures("every_step_logged")
 def test_dialogues_find_more_and_more(data: Path, tmp_path: Path, simulator: str) -> None:
     longer = ("recorded=1.0", "described=0.0", "training.epochs=8", "training.validate_epochs=4")
     fitted = train(plan(data, tmp_path, simulator, *longer, preset="modern"))

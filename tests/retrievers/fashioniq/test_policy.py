@@ -67,7 +67,7 @@ def shelf() -> GarmentKind:
 def dialogues(turns: int = 3) -> FeedbackDialogues:
     return FeedbackDialogues(
         kind=0,
-        wanted_bt=torch.tensor([0, 4, 2])[:, None].repeat(1, turns),
+        targets_b=torch.tensor([0, 4, 2]),
         shown_b=torch.tensor([3, 1, 5]),
         seen_b=torch.ones(3, dtype=torch.bool),
         others_bt=torch.zeros(3, turns, dtype=torch.long),

@@ -30,7 +30,7 @@ ENCODER = ColourEncoder()
 TINY = (
     "model.width=16", "model.layers=2", "model.heads=2", "model.hidden=24", "model.image_width=12", "model.tokens=4",
     "model.projection=8", "model.prompts=2", "model.most_words=10", "model.iteration.neighbours=2", "batch=4",
-    "training.epochs=1", "training.precision=no", "training.log_every=1", "training.learning_rate=1e-3",
+    "training.epochs=1", "training.precision=no", "training.learning_rate=1e-3",
 )  # fmt: skip
 
 
@@ -94,7 +94,7 @@ def test_two_steps_move_what_blip2_brought(trained: Path, blip2_folder: Path) ->
     assert max(moved.values()) < 3e-3
     assert float(arrays["log_scale"]) == pytest.approx(np.log(100.0))
     lost = [record.loss for record in read_log(trained.parent / "log.jsonl") if record.loss is not None]
-    assert len(lost) == 2 and np.isfinite(lost).all()
+    assert len(lost) == 1 and np.isfinite(lost).all()  # the mean of the epoch
 
 
 def blip2_tensors(folder: Path) -> dict[str, np.ndarray]:

@@ -141,23 +141,6 @@ def test_sets_of_other_vectors_are_not(scenes: Path) -> None:
         join_captioned_pictures([one, other])
 
 
-def test_negations_ask_for_what_is_not_there_and_take_it_back(scenes: Path) -> None:
-    described = read_captioned_pictures(scenes, "train", ENCODER, negated=True)
-    known = set(described.texts())
-    for at, own in enumerate((5, 3, 2)):
-        dialogue = described.dialogue(at, np.random.default_rng(7))
-        others = [said for said in dialogue if said not in described.sentences[at]]
-        assert len(dialogue) == 10 and len(others) in (2, 4)
-        assert all(f"thing {own}" not in said for said in others)
-        assert set(dialogue) <= known
-        assert described.dialogue(at) == described.dialogue(at)
-
-
-def test_negations_need_names_of_things(captioned: Path) -> None:
-    with pytest.raises(BadInput, match="sg_xmls"):
-        read_captioned_pictures(captioned, "train", ENCODER, negated=True)
-
-
 def test_a_data_sets_own_detector_is_preferred(tmp_path: Path) -> None:
     folder = genome(tmp_path, {"train": [3, 2]}, without_file=[2])
     rng = np.random.default_rng(0)

@@ -98,7 +98,7 @@ def fit_pointer(
         for at_b in torch.split(torch.randperm(len(pairs)), BATCH):
             found_bd = normalize(pointer.read_texts(dropout(texts_ks[at_b], DROPOUT)), dim=1)
             own_b = torch.arange(len(at_b))
-            out_bb = excluded_negatives(own_b, row_k[at_b], copies=True)
+            out_bb = excluded_negatives(own_b, row_k[at_b])
             optimiser.zero_grad()
             scores_bb = found_bd @ pictures_nd[row_k[at_b]].T
             torch.autograd.backward(symmetric_picture_loss(scores_bb, own_b, out_bb, temperature))

@@ -58,14 +58,12 @@ class FeatureQueue(nn.Module):
         rows.copy_(pool.rows_n[: len(rows)])
 
 
-def excluded_negatives(right_q: Int[Tensor, " q"], rows_n: Int[Tensor, " n"], *, copies: bool) -> Bool[Tensor, "q n"]:
-    """What a picture must not be told from: empty places and, with `copies`, itself at other places.
+def excluded_negatives(right_q: Int[Tensor, " q"], rows_n: Int[Tensor, " n"]) -> Bool[Tensor, "q n"]:
+    """Marks the places that a picture is not told from: empty ones and, other than in the paper, its own copies.
 
     `right_q` is the place of the right picture, `rows_n` says which picture stands at each place.
     """
-    out_qn = (rows_n == NOBODY).expand(len(right_q), -1).clone()
-    if copies:
-        out_qn |= rows_n[right_q][:, None] == rows_n
+    out_qn = (rows_n == NOBODY) | (rows_n[right_q][:, None] == rows_n)
     out_qn[torch.arange(len(right_q), device=rows_n.device), right_q] = False
     return out_qn
 

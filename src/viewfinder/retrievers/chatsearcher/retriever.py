@@ -204,7 +204,7 @@ class ChatSearcher:
         self.fingerprint, self.trained_on = weights.fingerprint, weights.card.trained_on
         self.picture_bias = float(known["leaning"])
         self._image_first = bool(known["image_first"])
-        self._unpicked, self._asks_best = (bool(known.get(name, False)) for name in ("unpicked", "asks_best"))
+        self._asks_best = bool(known.get("asks_best", False))
         self._sentences_version = str(known["sentences_version"])
         self._codec = SequenceCodec(TokenizerRecord(**known["tokeniser"]), settings.tokens, says=settings.says)
         self._language = numpy_network.build_language_model(
@@ -291,8 +291,6 @@ class ChatSearcher:
         best = turn.shown[:1] if shows else ()
         if message.picked is not None:
             return self._read_after([message.picked], state, message, turn, said)
-        if self._unpicked:
-            return self._read_after(best, state, message, turn, said)
         decides = best and self._asks_best and isinstance(turn.turn, Say) and self.picture_bias != np.inf
         if decides and not (asked := self._read_after(best, state, message, turn, said)).open.shows:
             return replace(asked, asks_best=True)

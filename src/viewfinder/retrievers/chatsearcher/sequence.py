@@ -131,10 +131,10 @@ class TokenSequence:
 class SequenceCodec:
     """Encodes turns as tokens, and decodes them to words."""
 
-    def __init__(self, record: TokenizerRecord, tokens: int, *, says: bool = False, learns_end: bool = True) -> None:
+    def __init__(self, record: TokenizerRecord, tokens: int, *, says: bool = False) -> None:
         """`tokens`: N; `says`: whether a user's words are followed by their sentence vector."""
         self.tokenizer = TextTokenizer(record)
-        self.tokens, self.says, self.learns_end = tokens, says, learns_end
+        self.tokens, self.says = tokens, says
         self.img = self.tokenizer.count
         self.end = self.img + 1
         self.cls = self.img + 2
@@ -158,10 +158,9 @@ class SequenceCodec:
         return join_sequences([*self._items(items, learnt=True), _sequence([self.tokenizer.end], learnt=bool(items))])
 
     def encode_picture(self, key: str, *, learnt: bool) -> TokenSequence:
-        """A picture; if it is learnt, so are its [IMG] and its CLS, but none of its slots."""
+        """A picture; if it is learnt, so are its [IMG], CLS and [/IMG], but none of its slots (Eq. 1)."""
         found = _sequence([self.img, self.cls, *self.slots, self.end], learnt=learnt, pictures=(key,))
         found.learnt_l[2:-1] = False
-        found.learnt_l[-1] = learnt and self.learns_end
         return found
 
     def encode_example(self, example: TrainingExample) -> TokenSequence:

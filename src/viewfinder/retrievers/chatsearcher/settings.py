@@ -100,9 +100,7 @@ class LossSettings:
 
     negatives: Negatives = "queue"
     queue: int = 1000  # pictures in the queue
-    mask_copies: bool = True  # whether other copies of the right picture in the queue are left out (ours)
     reduction: Literal["tokens", "means"] = "means"
-    learns_end: bool = True  # whether writing [/IMG] is learnt, too
 
     def __post_init__(self) -> None:
         check_settings(self, "at least 1", "queue")
@@ -175,7 +173,6 @@ class Preset:
     instruction: Stage | None = None
     comparison: Stage | None = None
     image_first: bool = True
-    unpicked: bool = False  # whether the best shown picture is put in the dialogue when the user picked none
     asks_best: bool = False
     found_first: float = 0.0
     fragments: float = 0.0

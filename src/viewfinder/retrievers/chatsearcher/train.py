@@ -184,7 +184,6 @@ def prepare_training(plan: TrainPlan, preset: Preset, start: Card | None) -> Pre
         "model": asdict(model),
         "loss": asdict(preset.loss),
         "image_first": preset.image_first,
-        "unpicked": preset.unpicked,
         "asks_best": preset.asks_best,
         "leaning": 0.0,
         "tokeniser": asdict(tokenizer),
@@ -196,7 +195,7 @@ def prepare_training(plan: TrainPlan, preset: Preset, start: Card | None) -> Pre
         split: read_picture_features(network.whole_input, region_input, data.raw_ng, data.regions_nre)
         for split, data in (("train", train), ("val", val))
     }
-    codec = SequenceCodec(tokenizer, model.tokens, says=model.says, learns_end=preset.loss.learns_end)
+    codec = SequenceCodec(tokenizer, model.tokens, says=model.says)
     return PreparedTraining(network, codec, known, train, val, features, sentences)
 
 
@@ -316,7 +315,7 @@ def batch_loss(
     queries_qd = network.search_from(states_ph, batch.cls_c[right_q] - 1, batch, own_features)
     own = FeaturePool(own_features.whole_nx, batch.rows_c)
     pool = network.queue.with_batch(*own) if settings.negatives == "queue" else own
-    out_qn = excluded_negatives(right_q, pool.rows_n, copies=settings.mask_copies)
+    out_qn = excluded_negatives(right_q, pool.rows_n)
     temperature = network.log_temperature.exp().clamp_min(MIN_TEMPERATURE)
     compare = symmetric_picture_loss if settings.negatives == "symmetric" else picture_loss
     pictures = compare(queries_qd @ network.encode_pictures(pool.whole_nx).T, right_q, out_qn, temperature)

@@ -1,6 +1,5 @@
 """The Combiner (Baldrati et al., CLIP4Cir, CVPR 2022 workshops) in torch, with a memory of earlier turns.
 
-    x, y as long as the settings have them
     t = drop(relu(text(x)))    p = drop(relu(picture(y)))    j = [t; p] + recall(state)
     s = sigmoid(share_out(drop(relu(share(j)))))
     query = unit(out(drop(relu(mixed(j)))) + s x + (1 - s) y)
@@ -56,7 +55,6 @@ class CombinerNetwork(nn.Module):
         self, state_bd: Float[Tensor, "b d"], text_bd: Float[Tensor, "b d"], picture_bd: Float[Tensor, "b d"]
     ) -> Float[Tensor, "b d"]:
         """The query of a turn."""
-        text_bd, picture_bd = self.settings.text_length * text_bd, self.settings.picture_length * picture_bd
         read = [self._dropped(self.text(text_bd)), self._dropped(self.picture(picture_bd))]
         joined_bj = torch.cat(read, dim=-1)
         if self.settings.memory == "gru":

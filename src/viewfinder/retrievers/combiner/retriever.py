@@ -43,7 +43,6 @@ Row = Float32[np.ndarray, " d"]
 
 def numpy_combine(arrays: Arrays, settings: ModelSettings, state_d: Row, text_d: Row, picture_d: Row) -> Row:
     """`CombinerNetwork.combine`: the query of a turn."""
-    text_d, picture_d = settings.text_length * text_d, settings.picture_length * picture_d
     joined_j = np.concatenate([_positive(arrays, "text", text_d), _positive(arrays, "picture", picture_d)])
     if settings.memory == "gru":
         joined_j = joined_j + arrays["recall.weight"] @ state_d

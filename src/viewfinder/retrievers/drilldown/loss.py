@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy, normalize
 
 from viewfinder.retrievers.drilldown.network import DrilldownNetwork, SlotStates
-from viewfinder.retrievers.drilldown.settings import LossSettings
+from viewfinder.retrievers.drilldown.settings import POLICY_WEIGHT, LossSettings
 from viewfinder.retrievers.shared.description_training import DialogueBatch
 from viewfinder.retrievers.shared.network import (
     EPS,
@@ -77,7 +77,7 @@ def joint_loss(network: DrilldownNetwork, loss: LossSettings, batch: DialogueBat
         return found, {"finding": found.detach()}
     chosen = torch.stack(choosing).mean()
     figures = {"finding": found.detach(), "choosing": chosen.detach(), "agrees": torch.stack(agrees).mean()}
-    return found + loss.policy_weight * chosen, figures
+    return found + POLICY_WEIGHT * chosen, figures
 
 
 @torch.no_grad()
@@ -91,10 +91,11 @@ def slot_values(
 ) -> Float[Tensor, "b m"]:
     """The value Q(X, k) of writing the query of `turn` into each slot (Sec. 3.5): the policy's teacher.
 
-    The sum, over this turn and all that follow, of discount^(turns ahead) times the gain in similarity over the states
-    before the turn. The paper sums the similarities themselves: the states before are the same for all slots, so the
-    best slot is too. Later slots are drawn from the present policy, one draw an action. All slots count, empty ones
-    too; the m alternatives of a dialogue are rolled out side by side. `vectors_bkd` are the wanted pictures' regions.
+    The sum, over this turn and all that follow, of the gain in similarity over the states before the turn, without a
+    discount (gamma = 1, Sec. 4). The paper sums the similarities themselves: the states before are the same for all
+    slots, so the best slot is too. Later slots are drawn from the present policy, one draw an action. All slots count,
+    empty ones too; the m alternatives of a dialogue are rolled out side by side. `vectors_bkd` are the wanted pictures'
+    regions.
     """
     dialogues, slots, width = states_bmd.shape
     temperature = network.settings.factor
@@ -117,5 +118,5 @@ def slot_values(
         chances_nm = torch.softmax(network.policy_logits(query_nd, flat_nmd), dim=-1)
         slot_n = torch.multinomial(chances_nm, 1).squeeze(-1)
         flat_nmd[rows_n, slot_n] = network.update(query_nd, flat_nmd[rows_n, slot_n])
-        value_ba += loss.discount ** (later - turn) * (reward(alternatives_bamd) - base_b1)
+        value_ba += reward(alternatives_bamd) - base_b1
     return value_ba

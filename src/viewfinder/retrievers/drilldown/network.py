@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import dropout, normalize
 
-from viewfinder.retrievers.drilldown.settings import ModelSettings
+from viewfinder.retrievers.drilldown.settings import OWN_SLOT, ModelSettings
 from viewfinder.retrievers.shared import network as shared
 from viewfinder.training.layers import FeedForward
 
@@ -104,7 +104,7 @@ class DrilldownNetwork(nn.Module):
     def write_softly(self, slots: SlotStates, query_bd: Float[Tensor, "b d"], turn: int) -> SlotStates:
         """The states with every slot moved towards its update by the policy's share."""
         own_m = torch.arange(self.settings.slots, device=query_bd.device) == turn % self.settings.slots
-        logits_bm = self.policy_logits(query_bd, slots.states_bmd) + self.settings.own_slot * own_m
+        logits_bm = self.policy_logits(query_bd, slots.states_bmd) + OWN_SLOT * own_m
         gate_bm = torch.softmax(logits_bm, dim=-1)
         new_bmd = self.update(query_bd[:, None].expand(slots.states_bmd.shape), slots.states_bmd)
         states_bmd = slots.states_bmd + gate_bm[..., None] * (new_bmd - slots.states_bmd)

@@ -18,7 +18,7 @@ from viewfinder.conversation import PictureId
 from viewfinder.data.visual_genome import Vocabulary
 from viewfinder.encoders.base import unit_rows
 from viewfinder.query import Part, Query, RawPictures, Reads, RegionSpace, ResolvedTurn
-from viewfinder.retrievers.drilldown.settings import ModelSettings
+from viewfinder.retrievers.drilldown.settings import OWN_SLOT, ModelSettings
 from viewfinder.retrievers.shared.numpy_network import (
     Arrays,
     NumpySentenceReader,
@@ -111,7 +111,7 @@ class Drilldown:
         """The state with a sentence written into one slot, or into each by the policy's share."""
         if self.settings.write == "soft":
             logits_m = self._policy_logits(state, query_d).copy()
-            logits_m[state.sentences % self.settings.slots] += self.settings.own_slot
+            logits_m[state.sentences % self.settings.slots] += OWN_SLOT
             gate_m = np.asarray(softmax(logits_m), np.float32)
             queries_md = np.broadcast_to(query_d, state.states_md.shape)
             new_md = numpy_update_cell(self._arrays, "update", queries_md, state.states_md)

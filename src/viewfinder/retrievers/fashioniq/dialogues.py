@@ -133,18 +133,13 @@ class FeedbackDialogues(NamedTuple):
     """Dialogues about one kind (by its number), before the first turn."""
 
     kind: int
-    wanted_bt: Int[Tensor, "b t"]  # the garment wanted in each turn: the same one unless minds change
+    targets_b: Places  # the wanted garments
     shown_b: Places  # the garments shown first, where `seen_b`; else the dialogue begins without a picture
     seen_b: Bool[Tensor, " b"]
     others_bt: Int[Tensor, "b t"]  # garments that each turn tells the target from
     words_btl: Int[Tensor, "b t l"]  # what is said, where `given_bt`; else a simulated user speaks
     given_bt: Bool[Tensor, "b t"]
     attributed_b: Bool[Tensor, " b"]  # whether attributes are read
-
-    @property
-    def targets_b(self) -> Places:
-        """The garments wanted in the end."""
-        return self.wanted_bt[:, -1]
 
 
 def dialogue_batches(kinds: Sequence[GarmentKind], preset: Preset) -> Callable[[int, int], Batches[FeedbackDialogues]]:
@@ -188,21 +183,15 @@ def draw_dialogues(
         shown_b = torch.where(recorded_b, kind.candidate_p[pairs_b], shown_b)
     described_b = (begins_b >= preset.recorded) & (begins_b < preset.recorded + preset.described)
     described_b &= ~recorded_b & (kind.described.count_n[targets_b] > 0)
-    wanted_bt = targets_b[:, None].repeat(1, turns)
-    if preset.changes and turns > 1:  # where minds change, another one from some turn on
-        changes_b = torch.from_numpy(rng.random(size)) < preset.changes
-        turn_b = 1 + _any(rng, turns - 1, size)
-        later_bt = (torch.arange(turns) >= turn_b[:, None]) & changes_b[:, None]
-        wanted_bt = torch.where(later_bt, _any(rng, len(kind), size)[:, None], wanted_bt)
     # What is said when no user is simulated.
-    described = (kind.described.sentences(wanted_bt[:, turn], which_b + turn) for turn in range(turns))
+    described = (kind.described.sentences(targets_b, which_b + turn) for turn in range(turns))
     words_btl = torch.stack(list(described), dim=1)
     if len(kind.target_p):
         words_btl[:, 0] = torch.where(recorded_b[:, None], kind.recorded.sentences(pairs_b, which_b), words_btl[:, 0])
     given_bt = torch.full((size, turns), kind.says is None)
     given_bt[:, 0] |= recorded_b | described_b
     read_b = attributed_b >= preset.attribute_dropout
-    return FeedbackDialogues(number, wanted_bt, shown_b, ~described_b, others_bt, words_btl, given_bt, read_b)
+    return FeedbackDialogues(number, targets_b, shown_b, ~described_b, others_bt, words_btl, given_bt, read_b)
 
 
 def other_kinds_pictures(
@@ -235,7 +224,7 @@ def validation_dialogues(kinds: Sequence[GarmentKind], preset: Preset) -> Iterat
         given_b = torch.full_like(targets_b, kind.says is None or preset.simulator == "recorded").bool()
         yield FeedbackDialogues(
             kind=number,
-            wanted_bt=targets_b[:, None].expand(-1, preset.turns),
+            targets_b=targets_b,
             shown_b=shown_b,
             seen_b=torch.ones_like(given_b),
             others_bt=targets_b[:, None].expand(-1, preset.turns),
@@ -289,13 +278,13 @@ def roll_out(
     state = network.begin(len(dialogues.shown_b)) if state is None else state
     shown_b, seen_b = dialogues.shown_b, dialogues.seen_b
     place_n = torch.arange(len(kind), device=shown_b.device)
+    wanted_bn = place_n == dialogues.targets_b[:, None]
     passed_bn = torch.zeros(len(shown_b), len(kind), dtype=torch.bool, device=shown_b.device)
     for turn in range(dialogues.words_btl.shape[1]):
         state, queries_bh = network.step(state, make_feedback(network, kind, dialogues, turn, shown_b, seen_b))
         scores_bn = likeness(queries_bh.detach(), gallery_nh, network.looks.compare)
         if exclude_shown:
             passed_bn = passed_bn | ((place_n == shown_b[:, None]) & seen_b[:, None])
-        wanted_bn = place_n == dialogues.wanted_bt[:, turn, None]
         yield RolloutTurn(queries_bh, scores_bn.masked_fill(passed_bn & ~wanted_bn, -torch.inf))
         shown_b = scores_bn.masked_fill(passed_bn, -torch.inf).argmax(dim=1)
         seen_b = torch.ones_like(seen_b)
@@ -314,7 +303,7 @@ def make_feedback(
     words_bl = dialogues.words_btl[:, turn]
     asked_a = (~dialogues.given_bt[:, turn]).nonzero()[:, 0]
     if len(asked_a) and kind.says is not None:
-        rows = (kind.row_n[places_b[asked_a]] for places_b in (shown_b, dialogues.wanted_bt[:, turn]))
+        rows = (kind.row_n[places_b[asked_a]] for places_b in (shown_b, dialogues.targets_b))
         words_bl = words_bl.index_copy(0, asked_a, kind.says(*rows).to(words_bl.device))
     attributes_ba = kind.attributes_na[shown_b].masked_fill(~(dialogues.attributed_b & seen_b)[:, None], NO_WORD)
     return Feedback(words_bl, attributes_ba, network.looks.projected(kind.read_nx[shown_b]), seen_b)
@@ -336,11 +325,10 @@ def rollout_loss(
     lost, percentiles = [], []
     for turn, found in enumerate(roll_out(network, kind, dialogues, exclude_shown=preset.exclude_shown)):
         others_bh = network.looks.projected(kind.read_nx[dialogues.others_bt[:, turn]])
-        targets_b = dialogues.wanted_bt[:, turn]
-        targets_bh = network.looks.projected(kind.read_nx[targets_b])
-        rows = (found.queries_bh, targets_bh, others_bh, targets_b)
+        targets_bh = network.looks.projected(kind.read_nx[dialogues.targets_b])
+        rows = (found.queries_bh, targets_bh, others_bh, dialogues.targets_b)
         lost.append(feedback_turn_loss(preset.loss, network.looks.compare, network.log_scale, *rows, strangers_mh))
-        percentiles.append(rank_percentile(target_ranks(found.scores_bn, targets_b), len(kind)).mean())
+        percentiles.append(rank_percentile(target_ranks(found.scores_bn, dialogues.targets_b), len(kind)).mean())
     percentile_t = torch.stack(percentiles)
     return torch.stack(lost).sum(), {"percentile": percentile_t.mean(), "percentile_sum": percentile_t.sum()}
 
@@ -355,7 +343,7 @@ def measure_rollouts(network: FeedbackNetwork, kinds: Sequence[GarmentKind], pre
         for at in range(0, len(whole.shown_b), MAX_DIALOGUES_AT_ONCE):
             dialogues = FeedbackDialogues(whole.kind, *(part[at : at + MAX_DIALOGUES_AT_ONCE] for part in whole[1:]))
             for turn, found in enumerate(roll_out(network, kind, dialogues, exclude_shown=preset.exclude_shown)):
-                ranks_t[turn].append(target_ranks(found.scores_bn, dialogues.wanted_bt[:, turn]))
+                ranks_t[turn].append(target_ranks(found.scores_bn, dialogues.targets_b))
                 percentiles_t[turn].append(rank_percentile(ranks_t[turn][-1], len(kind)))
     figures_t = {
         "percentile": [float(torch.cat(some).double().mean()) for some in percentiles_t],

@@ -310,8 +310,8 @@ def try_candidates(
     """
     turns, count = dialogues.given_bt.shape[1], candidates_bk.shape[1]
     rest = [min(later, turns - 1) for later in range(turn + 1, turns + 1)]
-    shown = dialogues._replace(seen_b=torch.ones_like(dialogues.seen_b), words_btl=dialogues.words_btl[:, rest])
-    shown = shown._replace(given_bt=dialogues.given_bt[:, rest], wanted_bt=dialogues.wanted_bt[:, rest])
+    words_btl, given_bt = dialogues.words_btl[:, rest], dialogues.given_bt[:, rest]
+    shown = dialogues._replace(seen_b=torch.ones_like(dialogues.seen_b), words_btl=words_btl, given_bt=given_bt)
     each = FeedbackDialogues(dialogues.kind, *(part.repeat_interleave(count, dim=0) for part in shown[1:]))
     each = each._replace(shown_b=candidates_bk.flatten())
     held = roll_out(frozen, kind, each, exclude_shown=False, state=state_bh.repeat_interleave(count, dim=0))

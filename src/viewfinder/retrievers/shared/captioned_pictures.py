@@ -22,9 +22,7 @@ from viewfinder.data import read_coco, read_flickr8k
 from viewfinder.data.splits import SPLITS, split_reader
 from viewfinder.data.visual_genome import (
     Vocabulary,
-    add_negations,
     build_vocabulary,
-    draw_absent_names,
     find_layout,
     list_splits,
     read_global_feature,
@@ -34,7 +32,7 @@ from viewfinder.data.visual_genome import (
 )
 from viewfinder.data.visual_genome.features import REGIONS, WIDTH
 from viewfinder.data.visual_genome.regions import TURNS, VOCABULARY, read_picture_ids
-from viewfinder.data.visual_genome.words import MIN_COUNT_IN_CODE, UNWANTED, WANTED
+from viewfinder.data.visual_genome.words import MIN_COUNT_IN_CODE
 from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.features import Features, features
 from viewfinder.encoders.features.compute import PictureVectors
@@ -45,9 +43,6 @@ from viewfinder.training.progress import report_tenths
 
 MAX_CAPTIONS = 5
 """Turns of a captioned picture: Flickr8k and COCO have five captions a picture."""
-
-MAX_NEGATIONS = 2
-"""Pairs in a dialogue about things that are not in the picture; at least one if it is long."""
 
 Notify = Callable[[str], None]
 Positions = Sequence[int] | Int[np.ndarray, " b"]
@@ -72,8 +67,6 @@ class CaptionedPictures:
     blocks: tuple[RawBlock, ...]
     rows_n: Int[np.ndarray, " n"]
     block_n: Int[np.ndarray, " n"]
-    objects: tuple[tuple[str, ...], ...] = ()  # names of the things in each picture, if the data set has them
-    negated: bool = False  # whether dialogues also ask for things that are not there, and take that back
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -104,21 +97,11 @@ class CaptionedPictures:
         """
         said = self.sentences[position]
         order = range(len(said)) if rng is None else rng.permutation(len(said)).tolist()
-        dialogue = tuple(said[order[turn % len(said)]] for turn in range(self.turns))
-        if not self.negated:
-            return dialogue
-        drawn = np.random.default_rng(position) if rng is None else rng  # fixed, as the captions are
-        most = min(MAX_NEGATIONS, len(dialogue) // 2)
-        count = int(drawn.integers(min(1, most), most + 1))
-        return add_negations(dialogue, draw_absent_names(self.objects[position], self.objects, count, drawn), drawn)
+        return tuple(said[order[turn % len(said)]] for turn in range(self.turns))
 
     def texts(self) -> tuple[str, ...]:
         """Every sentence that a dialogue may contain, once, sorted."""
-        said = {sentence for sentences in self.sentences for sentence in sentences}
-        if self.negated:
-            names = {name for things in self.objects for name in things}
-            said |= {template.replace("{}", name) for template in (*WANTED, *UNWANTED) for name in names}
-        return tuple(sorted(said))
+        return tuple(sorted({sentence for sentences in self.sentences for sentence in sentences}))
 
     def _gathered(self, arrays: Sequence[Num[np.ndarray, "_ ..."]], positions: Positions) -> Float32[np.ndarray, ...]:
         at_b = np.asarray(positions, np.intp)
@@ -136,7 +119,6 @@ def read_captioned_pictures(
     *,
     features_folder: Path | None = None,
     whole: bool = False,
-    negated: bool = False,
     notify: Notify = lambda line: None,
 ) -> CaptionedPictures:
     """The pictures of a split with captions and raw vectors; what is left out is reported.
@@ -150,17 +132,13 @@ def read_captioned_pictures(
         encoder: makes the raw vectors if they do not exist yet.
         features_folder: where they are kept; by default beside the data.
         whole: whether a detector's vectors of whole pictures are needed; without its files for them they are zeros.
-        negated: dialogues with the negations of Drill-down's loader; only if the data set names the things in its
-            pictures.
         notify: called with a line at every stage.
 
     Raises:
-        BadInput: data is missing or damaged; `negated`, but no things are named; or no picture has vectors.
+        BadInput: data is missing or damaged, or no picture has vectors.
         UnknownName: there is no such split.
     """
     pictures, turns = _read(data, split, notify)
-    if negated and not any(picture.objects for picture in pictures):
-        raise BadInput(f"{data}: names no things in its pictures (sg_xmls/), so none can be known to be absent")
     progress = report_tenths(notify, f"vectors of {data}:")
     if has_detector_features(data):
         found = read_detector_features(data, split, whole=whole, out=features_folder, progress=progress)
@@ -181,8 +159,6 @@ def read_captioned_pictures(
         blocks=((found.raw_nd, found.regions_nre),),
         rows_n=rows_n,
         block_n=np.zeros_like(rows_n),
-        objects=tuple(picture.objects for picture, _ in kept),
-        negated=negated,
     )
 
 
@@ -207,8 +183,6 @@ def join_captioned_pictures(parts: Sequence[CaptionedPictures]) -> CaptionedPict
         blocks=tuple(block for part in parts for block in part.blocks),
         rows_n=np.concatenate([part.rows_n for part in parts]),
         block_n=np.concatenate([part.block_n + at for part, at in zip(parts, firsts, strict=False)]),
-        objects=tuple(things for part in parts for things in part.objects),
-        negated=all(part.negated for part in parts),
     )
 
 
@@ -228,11 +202,10 @@ def build_caption_vocabulary(*folders: Path, fewest: int = MIN_COUNT_IN_CODE) ->
 
 @dataclass(frozen=True)
 class _Captioned:
-    """A picture's file, or its number if the data set has no file of it, its captions, and the things in it."""
+    """A picture's file, or its number if the data set has no file of it, and its captions."""
 
     name: Path | str
     captions: tuple[str, ...]
-    objects: tuple[str, ...] = ()
 
 
 def _read(data: Path, split: str, notify: Notify) -> tuple[list[_Captioned], int]:
@@ -242,7 +215,7 @@ def _read(data: Path, split: str, notify: Notify) -> tuple[list[_Captioned], int
         regions, report = read_visual_genome(data, split)
         notify(f"{data}, {split}: {report}")
         named = [(picture.path or str(picture.id), picture) for picture in regions]
-        return [_Captioned(name, picture.captions, picture.objects) for name, picture in named], TURNS
+        return [_Captioned(name, picture.captions) for name, picture in named], TURNS
     if split not in SPLITS:
         raise UnknownName(f"{data}: no split is called {split!r}; there are: {', '.join(SPLITS)}")
     if (data / "captions.csv").is_file():

@@ -67,11 +67,10 @@ def read_description_data(
     for split in ("train", "val"):
         parts = [
             read_captioned_pictures(
-                folder, split, plan.encoder, features_folder=plan.features_of(folder), whole=whole,
-                negated=preset.negated, notify=plan.notify,
+                folder, split, plan.encoder, features_folder=plan.features_of(folder), whole=whole, notify=plan.notify
             )
             for folder in plan.data
-        ]  # fmt: skip
+        ]
         if split == "train":
             for folder, part in zip(plan.data, parts, strict=True):
                 plan.note_training(folder, part.keys)

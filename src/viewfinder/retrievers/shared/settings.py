@@ -46,7 +46,6 @@ class DescriptionPreset:
     turns: int = 0  # sentences of a dialogue; 0: as many as in the data's protocol
     selects: Literal["loss", "recall"] = "loss"  # the validation figure by which the best weights are chosen
     fewest: int = 10  # how often a word must occur to have a vector
-    negated: bool = False  # whether dialogues also ask for things that are not there, and take that back
 
     def __post_init__(self) -> None:
         if self.batch < 2:
