@@ -115,7 +115,5 @@ def train_system(plan: TrainPlan) -> TrainingResult:
     trainer = find_trainer(plan.system)
     for folder in plan.data:
         need_folder(folder)
-    # `fit` would raise the same, but only after the data is read.
-    if not plan.resume and any(plan.out.glob("**/checkpoints/*.safetensors")):
-        raise BadInput(f"{plan.out}: holds a training already; go on with it (--resume) or name another folder (--out)")
+    plan.check_out()
     return trainer(plan)

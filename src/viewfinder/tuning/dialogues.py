@@ -203,17 +203,12 @@ def _dialogues(place: Path) -> tuple[list[Dialogue], list[Dialogue]]:
     if any(place.glob("**/visdial_1.0_*.json")):
         return read_visdial(place, "train")[0], read_visdial(place, "val")[0]
     if has_captions(place):
-        return _captioned(place)
+        train, val = (captioned_dialogues(place, split) for split in ("train", "val"))
+        return train, val
     raise BadInput(
         f"{place}: no dialogues here; needed is dialogues/*.json as ChatIR's, VisDial's visdial_1.0_*.json, or "
         "captions (captions.csv beside images/, or annotations/captions_*.json as COCO's)"
     )
-
-
-def _captioned(folder: Path) -> tuple[list[Dialogue], list[Dialogue]]:
-    """To learn from and to validate on; nothing of the test split is read."""
-    train, val = (captioned_dialogues(folder, split) for split in ("train", "val"))
-    return train, val
 
 
 def captioned_dialogues(folder: Path, split: Split, *, balanced: bool = False, rounds: int = ROUNDS) -> list[Dialogue]:

@@ -31,7 +31,6 @@ from viewfinder.training import (
     TrainingResult,
     TrainingSettings,
     draw_epochs,
-    fit,
     load_network,
     seed_all,
 )
@@ -435,10 +434,10 @@ def _train_network(
     batches = draw_epochs(len(data), min(numbers.batch, len(data)), lambda rows_b, rng: make(rows_b))
     settings = TrainingSettings(
         learning_rate=numbers.learning_rate, epochs=numbers.epochs, weight_decay=numbers.weight_decay,
-        schedule=OneCycle(), seed=plan.seed,
+        schedule=OneCycle(),
     )  # fmt: skip
     job = TrainingJob(network=network, batches=batches, loss=loss, settings=settings, card=card, validate=validate)
-    fitted = fit(job, out, resume=plan.resume, shown=plan.shown, tensorboard=False, should_stop=plan.should_stop)
+    fitted = plan.fit(job, out)
     if fitted.ended != "asked":
         load_network(fitted.best, network, system=card.system, encoder=card.encoder)
     network.eval()

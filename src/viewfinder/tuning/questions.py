@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from viewfinder.encoders.features.sentences import SentenceVectors
-from viewfinder.encoders.features.store import feature_folders, writable_folder
 from viewfinder.errors import BadInput
 from viewfinder.questioners.trained import NO_PICTURES, SYSTEM
 from viewfinder.tuning.dialogues import DialogueSplits, read_dialogue_splits, read_unfamiliar_pictures
@@ -34,8 +33,7 @@ def train_questions(plan: QuestionPlan) -> QuestionReport:
     Raises:
         BadInput: no dialogues, or damaged ones; `out` holds a training already.
     """
-    if not plan.resume and any(plan.out.glob("*/checkpoints/*.safetensors")):
-        raise BadInput(f"{plan.out}: holds a training already; go on with it (--resume) or name another folder (--out)")
+    plan.check_out()
     dialogues = read_dialogue_splits(plan.data, plan.encoder, plan.features, plan.notify)
     pool = build_pool(dialogues.train.dialogues, plan.settings.pool)
     if not pool:
@@ -43,12 +41,9 @@ def train_questions(plan: QuestionPlan) -> QuestionReport:
             f"{plan.data[0]}: no question is asked {plan.settings.pool.fewest} times; more dialogues are needed"
         )
     plan.notify(f"pool: {len(pool):,} questions of {len({question.meaning for question in pool}):,} meanings")
-    home = plan.data[0] if plan.data[0].is_dir() else plan.data[0].parent
-    places = feature_folders(home, "sentences") if plan.features is None else [plan.features / "sentences"]
-    place = plan.sentences or writable_folder(places)
     answers = [answer for question in pool if question.predicted for answer in question.answers]
     texts = [*dialogues.train.texts, *dialogues.val.texts, *(question.text for question in pool), *answers]
-    return _train_networks(plan, dialogues, pool, SentenceVectors.of(texts, plan.encoder, place, plan.notify))
+    return _train_networks(plan, dialogues, pool, plan.sentences(texts))
 
 
 def _train_networks(

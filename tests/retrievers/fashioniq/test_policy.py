@@ -148,7 +148,7 @@ def test_the_second_stage_improves_validation_and_leaves_pictures_as_they_were(t
     )
     first = measure_rollouts(network(), (shelf(),), preset)["percentile"]
     data = FashionIqTrainingData(model, card, (shelf(),), (shelf(),))
-    fitted = plan.fit(make_policy_job(make_job(plan, preset, data), preset, data), tmp_path / "policy")
+    fitted = plan.fit(make_policy_job(make_job(preset, data), preset, data), tmp_path / "policy")
     assert fitted.best == tmp_path / "policy" / "best.safetensors"
     assert fitted.figures["percentile"] > first + 0.05
     changed = {name for name, numbers in model.state_dict().items() if not torch.equal(numbers, before[name])}

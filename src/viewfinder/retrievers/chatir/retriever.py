@@ -248,9 +248,8 @@ class Chatir:
         reader = TokenReader if self.settings.reads == "tokens" else SentenceReader
         self._reader = reader(weights, self.settings)
         self._sharpness = Query(()).sharpness
-        loss = weights.card.settings.get("loss", {})
-        if loss.get("kind") == "contrastive":  # old cards name their own bound
-            self._sharpness = min(math.exp(float(weights.arrays["log_scale"])), loss.get("most_scale", MAX_SCALE))
+        if weights.card.settings.get("loss", {}).get("kind") == "contrastive":
+            self._sharpness = min(math.exp(float(weights.arrays["log_scale"])), MAX_SCALE)
         self._pictures = dict(weights.arrays)
         if (components_gd := weights.arrays.get("components")) is not None:  # a linear map, too
             self._pictures["project.weight"] = np.ascontiguousarray(components_gd.T)

@@ -55,7 +55,7 @@ def train(plan: TrainPlan) -> TrainingResult:
             network=network,
             batches=partial(train.epoch, preset.batch),
             loss=partial(_lost, settings=preset.loss),
-            settings=replace(preset.training, seed=plan.seed),
+            settings=preset.training,
             card=card,
             validate=partial(validate_encoder, preset=preset, batches=val),
             selects=preset.selects,

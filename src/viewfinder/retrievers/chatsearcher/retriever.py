@@ -212,9 +212,7 @@ class ChatSearcher:
         )
         apart = ("language.layers.", "queue.")  # held in `_language`, or for training only
         self._arrays = {name: array for name, array in weights.arrays.items() if not name.startswith(apart)}
-        # Old cards name their own bound.
-        least = known["loss"].get("least_temperature", MIN_TEMPERATURE)
-        self._sharpness = 1 / max(math.exp(float(weights.arrays["log_temperature"])), least)
+        self._sharpness = 1 / max(math.exp(float(weights.arrays["log_temperature"])), MIN_TEMPERATURE)
         self._img_1h = self._embed(np.array([self._codec.img])).places_lh
         self._begin_1h = self._embed(self._codec.begin().numbers_l).places_lh
         self._begun = numpy_network.read_places(self._language, self._begin_1h)[1]

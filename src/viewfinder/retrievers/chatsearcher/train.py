@@ -278,7 +278,7 @@ def stage_job(plan: TrainPlan, preset: Preset, prepared: PreparedTraining, stage
         network=network,
         batches=partial(examples.epoch, stage),
         loss=loss,
-        settings=replace(stage.training, seed=plan.seed),
+        settings=stage.training,
         card=prepared.card(plan, stage),
         validate=validate,
         selects="recall" if finds else "loss",

@@ -25,7 +25,7 @@ from typing import Literal, TypeVar
 import numpy as np
 from jaxtyping import Float16, Float32, Num
 
-from viewfinder.data import CaptionedPicture, read_coco, read_flickr8k
+from viewfinder.data.captions import CaptionedPicture, has_captions, read_captioned
 from viewfinder.data.chatsearch import ImageItem, Subtask, read_chatsearch
 from viewfinder.data.dialogues import Dialogue, read_dialogues, read_visdial
 from viewfinder.data.fashionmt import Transaction, fashionmt_sources, read_transactions
@@ -210,11 +210,8 @@ def _documents(folder: _Folder) -> Iterator[TrainingExample]:
 
 def _captioned(folder: _Folder) -> list[tuple[str, tuple[str, ...]]]:
     """The pictures of a split with their captions."""
-    home = folder.path
-    if (home / "captions.csv").is_file():
-        return _of_split(folder, read_flickr8k(home)[0])
-    if any(home.glob("annotations/captions_*.json")):
-        return _of_split(folder, read_coco(home)[0])
+    if has_captions(folder.path):
+        return _of_split(folder, read_captioned(folder.path)[0])
     return [(_local(folder, picture.path), picture.captions) for picture in _conceptual(folder)]
 
 

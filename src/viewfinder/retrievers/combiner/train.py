@@ -7,7 +7,7 @@ pictures, x distinct modifications, g pictures of a gallery, b transactions of a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import NamedTuple
@@ -180,7 +180,7 @@ def train(plan: TrainPlan) -> training.TrainingResult:
             network=network,
             batches=training.draw_epochs(len(train), preset.batch, lambda rows_b, rng: make_batch(train, rows_b)),
             loss=partial(_lost, scale=preset.scale, repeats=preset.repeats),
-            settings=replace(preset.training, seed=plan.seed),
+            settings=preset.training,
             card=training.Card(system=SYSTEM, preset=plan.preset, encoder=space, settings=known),
             validate=partial(validate_network, turns=val, scale=preset.scale, repeats=preset.repeats),
             selects=preset.selects,

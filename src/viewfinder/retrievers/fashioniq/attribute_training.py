@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -120,7 +120,7 @@ def train_attributes(plan: TrainPlan) -> TrainingResult:
         network=_begun(plan, training, preset.ridge),
         batches=draw_epochs(count, min(preset.batch, count), lambda rows_b, rng: training.batch(rows_b)),
         loss=lambda head, batch: (binary_cross_entropy_with_logits(head(batch[0]), batch[1]), {}),
-        settings=replace(preset.training, seed=plan.seed),
+        settings=preset.training,
         card=card,
         validate=partial(measure_attributes, labelled=validation, most=preset.told, f1_of=preset.f1_of),
         selects="f1",

@@ -138,7 +138,7 @@ def train_captioner(plan: TrainPlan) -> TrainingResult:
             network=network,
             batches=draw_epochs(len(train.words_el), preset.batch, lambda rows_b, rng: train.batch(rows_b)),
             loss=partial(_lost, smoothing=preset.smoothing, over=preset.smoothing_over),
-            settings=replace(preset.training, seed=plan.seed),
+            settings=preset.training,
             card=card,
             validate=partial(measure_captions, examples=val, garments=garments["val"], words=words),
             selects=preset.selects,

@@ -73,7 +73,7 @@ def train(plan: TrainPlan) -> TrainingResult:
         data = read_training_data(plan, preset, start)
     except TrainingStopped as stopped:
         return stopped.fitted
-    job = make_job(plan, preset, data)
+    job = make_job(preset, data)
     if not preset.policy.epochs:
         return plan.fit(job)
     first = plan.fit(job, plan.out / SUPERVISED)
@@ -87,7 +87,7 @@ def train(plan: TrainPlan) -> TrainingResult:
     return replace(second, best=plan.out / "best.safetensors")
 
 
-def make_job(plan: TrainPlan, preset: Preset, data: FashionIqTrainingData) -> TrainingJob:
+def make_job(preset: Preset, data: FashionIqTrainingData) -> TrainingJob:
     """The training of dialogues with a simulated user, or of recorded pairs."""
 
     def loss(network: FeedbackNetwork, dialogues: FeedbackDialogues) -> tuple[Tensor, dict[str, Tensor]]:
@@ -104,7 +104,7 @@ def make_job(plan: TrainPlan, preset: Preset, data: FashionIqTrainingData) -> Tr
         network=data.network,
         batches=dialogue_batches(data.train, preset),
         loss=loss,
-        settings=replace(preset.training, seed=plan.seed),
+        settings=preset.training,
         card=data.card,
         validate=validate,
         selects=preset.selects,

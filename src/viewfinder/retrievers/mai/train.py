@@ -73,7 +73,7 @@ def train(plan: TrainPlan) -> TrainingResult:
             network=network,
             batches=draw_epochs(len(samplers["train"]), preset.batch, partial(samplers["train"].draw, preset)),
             loss=loss,
-            settings=replace(preset.training, seed=plan.seed),
+            settings=preset.training,
             card=card,
             validate=validate,
             selects=preset.selects,

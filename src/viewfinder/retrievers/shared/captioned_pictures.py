@@ -18,7 +18,7 @@ from statistics import median_low
 import numpy as np
 from jaxtyping import Float16, Float32, Int, Num
 
-from viewfinder.data import read_coco, read_flickr8k
+from viewfinder.data.captions import has_captions, read_captioned
 from viewfinder.data.splits import SPLITS, split_reader
 from viewfinder.data.visual_genome import (
     Vocabulary,
@@ -218,15 +218,12 @@ def _read(data: Path, split: str, notify: Notify) -> tuple[list[_Captioned], int
         return [_Captioned(name, picture.captions) for name, picture in named], TURNS
     if split not in SPLITS:
         raise UnknownName(f"{data}: no split is called {split!r}; there are: {', '.join(SPLITS)}")
-    if (data / "captions.csv").is_file():
-        pictures, report = read_flickr8k(data)
-    elif any(data.glob("annotations/captions_*.json")):
-        pictures, report = read_coco(data)
-    else:
+    if not has_captions(data):
         raise BadInput(
             f"{data}: nothing to learn from here; needed are region descriptions (rg_jsons/ and caches/ as Visual "
             "Genome's), captions.csv beside images/, or annotations/captions_*.json as COCO's"
         )
+    pictures, report = read_captioned(data)
     notify(f"{data}: {report}")
     said = [tuple(dict.fromkeys(caption.lower() for caption in picture.captions)) for picture in pictures]
     split_of = split_reader(data)

@@ -116,7 +116,7 @@ def run_stage(
         network=network,
         batches=draw_epochs(len(data.train.described), preset.batch, data.train.batch),
         loss=loss,
-        settings=replace(training, seed=plan.seed),
+        settings=training,
         card=Card(system=plan.system, preset=plan.preset, encoder=data.raw_version, settings=known),
         validate=validate,
         selects=selects,

@@ -21,7 +21,8 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float32
 
-from viewfinder.data import ReadReport, read_coco, read_flickr8k
+from viewfinder.data import ReadReport
+from viewfinder.data.captions import has_captions, read_captioned
 from viewfinder.data.dialogues import Dialogue, Round, read_dialogues, read_pool, read_visdial
 from viewfinder.data.splits import SPLITS, split_reader
 from viewfinder.encoders.base import Encoder
@@ -167,12 +168,11 @@ def _choose_sources(data: Path, split: str, pattern: str) -> Sequence[_Source]:
 
 
 def _captions(data: Path, split: str) -> list[_Source]:
-    is_csv = (data / "captions.csv").is_file()
-    if not is_csv and not any(data.glob("annotations/captions_*.json")):
+    if not has_captions(data):
         return []
 
     def read() -> tuple[list[Dialogue], ReadReport]:
-        pictures, report = (read_flickr8k if is_csv else read_coco)(data)
+        pictures, report = read_captioned(data)
         # The pictures of the split where the data set lists them, as a world does for its dialogues.
         file = data / "ChatIR_Protocol" / f"Search_Space_{split}.json"
         listed = {data / key for key in read_pool(file)[0]} if file.is_file() else None
