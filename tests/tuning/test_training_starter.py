@@ -61,7 +61,8 @@ def test_rows_are_computed_once_and_again_for_other_names(tmp_path: Path) -> Non
 
     file = tmp_path / "run" / "rows.npz"
     assert [
-        starter._kept(file, names, compute, told.append)[0, 0] for names in 2 * [["a", "b"]] + 2 * [["a", "c"]]
+        starter._load_or_compute(file, names, compute, told.append)[0, 0]
+        for names in 2 * [["a", "b"]] + 2 * [["a", "c"]]
     ] == [1, 1, 2, 2]
 
 

@@ -96,7 +96,7 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], record: Mapping[str
         place = own.untyped_storage().data_ptr()
         ready[name] = own.clone() if place in seen else own
         seen.add(place)
-    metadata = {"schema": schema, "version": str(VERSION), "crc32": str(_checksum(ready))}
+    metadata = {"schema": schema, "version": str(VERSION), "crc32": str(_compute_checksum(ready))}
     metadata["record"] = json.dumps(record)
     scratch = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
@@ -105,9 +105,9 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], record: Mapping[str
         mode = scratch.stat().st_mode
         save_file(ready, str(scratch), metadata=metadata)
         scratch.chmod(mode)  # safetensors makes files that nobody else may read
-        _sync(scratch)
+        _sync_to_disk(scratch)
         scratch.replace(path)
-        _sync(path.parent)
+        _sync_to_disk(path.parent)
     except (OSError, SafetensorError) as error:
         scratch.unlink(missing_ok=True)
         # safetensors gives the system's error only as text.
@@ -128,17 +128,17 @@ def read_tensors(path: Path, *, schema: str) -> tuple[dict[str, Tensor], dict[st
         tensors = load_file(path)
     except (OSError, SafetensorError) as error:
         raise damaged_file(path, str(error)) from error
-    if _checksum(tensors) != checksum:
+    if _compute_checksum(tensors) != checksum:
         raise damaged_file(path, "its checksum differs")
     return tensors, record
 
 
-def _checksum(tensors: Mapping[str, Tensor]) -> int:
+def _compute_checksum(tensors: Mapping[str, Tensor]) -> int:
     # As bytes: numpy has no bfloat16.
     return checksum_arrays({name: tensor.reshape(-1).view(torch.uint8).numpy() for name, tensor in tensors.items()})
 
 
-def _sync(path: Path) -> None:
+def _sync_to_disk(path: Path) -> None:
     """Flush a file, or the names in a folder, to disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
@@ -252,15 +252,15 @@ def restore_checkpoint(file: Path, parts: TrainingParts) -> None:
     """
     tensors, record = read_tensors(file, schema=CHECKPOINT)
     _check_same_training(file, record, parts)
-    fill_network(file, parts.network, _under("network.", tensors))
-    set_optimiser_state(parts.optimiser, _under("optimiser.", tensors), record["optimiser"])
+    fill_network(file, parts.network, _take_prefixed("network.", tensors))
+    set_optimiser_state(parts.optimiser, _take_prefixed("optimiser.", tensors), record["optimiser"])
     parts.schedule.load(record["schedule"])
     if parts.accelerator.scaler is not None:
         parts.accelerator.scaler.load_state_dict(record["scaler"])
     at = record["at"] | {name: RunningMeans(**record["at"][name]) for name in ("recent", "whole")}
     vars(parts.at).update(at)
     rank = parts.accelerator.process_index
-    set_random_state(_under(f"random.{rank}.", tensors), record["random"][rank])
+    set_random_state(_take_prefixed(f"random.{rank}.", tensors), record["random"][rank])
 
 
 def _check_same_training(file: Path, record: Mapping[str, Any], parts: TrainingParts) -> None:
@@ -278,7 +278,7 @@ def _check_same_training(file: Path, record: Mapping[str, Any], parts: TrainingP
         raise BadInput(f"{file}: begun with {len(record['random'])} processes; go on with as many")
 
 
-def _under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def _take_prefixed(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
 
 

@@ -152,7 +152,7 @@ def fit(
             stack.callback(run.log.close)
         shown = shown and run.accelerator.is_main_process
         run.report = stack.enter_context(progress_bar("training", run.total_steps, shown=shown))
-        return run.until_the_end(should_stop)
+        return run.run_to_end(should_stop)
 
 
 class _WithLoss(nn.Module):
@@ -199,7 +199,7 @@ class _Run:
             raise BadInput("precision fp16 needs a GPU, and there is none here; set precision to bf16 or no")
         parameters = job.choose_trainable()
         bare = make_optimiser(job.settings, parameters)
-        self.total_steps = _total_steps(job, self.accelerator.num_processes)
+        self.total_steps = _count_steps(job, self.accelerator.num_processes)
         self.with_loss, self.optimiser = self.accelerator.prepare(_WithLoss(job), bare)
         self.schedule = make_schedule(job.settings, bare, total_steps=self.total_steps)
         self.at = TrainingProgress()
@@ -212,24 +212,24 @@ class _Run:
         self._began = time.monotonic()
         self.saved = False  # whether the newest checkpoint is up to date
 
-    def until_the_end(self, should_stop: Callable[[], bool]) -> TrainingResult:
+    def run_to_end(self, should_stop: Callable[[], bool]) -> TrainingResult:
         self._began = time.monotonic() - self.at.seconds
-        while (ended := self._end()) is None:
-            if not self._epoch(should_stop):
-                self._save()
-                return self._result("asked")
+        while (ended := self._find_end()) is None:
+            if not self._run_epoch(should_stop):
+                self._save_checkpoint()
+                return self._make_result("asked")
         # The last record, validation and checkpoint, unless already done.
         self._log_means()
         if self.job.validate is None:
             self.at.best_step = self.at.step
             self._save_best()
         elif self.at.validated != self.at.step:
-            self._validate()
+            self._run_validation()
         if not self.saved:
-            self._save()
-        return self._result(ended)
+            self._save_checkpoint()
+        return self._make_result(ended)
 
-    def _end(self) -> str | None:
+    def _find_end(self) -> str | None:
         """Why the training is over, if it is."""
         settings, at = self.settings, self.at
         if settings.steps is not None and at.step >= settings.steps:
@@ -240,7 +240,7 @@ class _Run:
             return "patience"
         return "schedule" if self.schedule.over else None
 
-    def _epoch(self, should_stop: Callable[[], bool]) -> bool:
+    def _run_epoch(self, should_stop: Callable[[], bool]) -> bool:
         """The rest of an epoch, or up to the end of the training; False if it was asked to stop."""
         accelerator, settings, at = self.accelerator, self.settings, self.at
         batches = take_share(
@@ -250,29 +250,29 @@ class _Run:
             done=at.batch,
         )
         for batch in batches:
-            self._step(batch)
+            self._run_step(batch)
             if at.step % LOG_STEPS == 0:
                 self._log_means()
             if settings.validate_steps is not None and at.step % settings.validate_steps == 0:
-                self._validate()
-            if self._end() is not None:
+                self._run_validation()
+            if self._find_end() is not None:
                 return True
             if self._is_stopped(should_stop()):
                 return False
             if at.step % SAVE_STEPS == 0:
-                self._save()
+                self._save_checkpoint()
         if at.batch == 0:
             raise BadInput(f"epoch {at.epoch} has no batches for {accelerator.num_processes} process(es)")
         self._log_means()
         self.schedule.after_epoch(at.whole.take())
         due = settings.validate_epochs
         if due is not None and (at.epoch - settings.validate_offset) % due == 0 and at.validated != at.step:
-            self._validate()
+            self._run_validation()
         at.epoch, at.batch = at.epoch + 1, 0
-        self._save()
+        self._save_checkpoint()
         return True
 
-    def _step(self, batch: Any) -> None:
+    def _run_step(self, batch: Any) -> None:
         """One update of the weights."""
         accelerator, network, at = self.accelerator, self.job.network, self.at
         if self.job.before_step is not None:
@@ -314,16 +314,16 @@ class _Run:
         """Log the means since the last record, if there are any."""
         if self.at.recent.sums:
             figures = self.at.recent.take()
-            self._record("train", figures.pop("loss"), self.at.rate, figures)
+            self._log_record("train", figures.pop("loss"), self.at.rate, figures)
 
-    def _record(self, kind: Any, loss: float | None, rate: float | None, figures: Mapping[str, float]) -> None:
+    def _log_record(self, kind: Any, loss: float | None, rate: float | None, figures: Mapping[str, float]) -> None:
         at = self.at
         at.seconds = time.monotonic() - self._began
         if self.log is not None:
             known: dict[str, Any] = {"step": at.step, "epoch": at.epoch, "seconds": at.seconds}
             self.log.write(LogRecord(kind=kind, loss=loss, lr=rate, figures=figures, **known))
 
-    def _validate(self) -> None:
+    def _run_validation(self) -> None:
         """Measure, log, and keep the network if it is the best so far."""
         if self.job.validate is None:
             return
@@ -341,7 +341,7 @@ class _Run:
         assert figures is not None
         if self.job.selects not in figures:
             raise BadInput(f"validation gives no {self.job.selects!r} to choose by; it gives: {', '.join(figures)}")
-        self._record("validation", None, None, figures)
+        self._log_record("validation", None, None, figures)
         now = figures[self.job.selects] if self.job.higher else -figures[self.job.selects]
         best = not math.isnan(now) and (at.best is None or now > at.best)
         at.validated, at.waited = at.step, 0 if best else at.waited + 1
@@ -355,7 +355,7 @@ class _Run:
             card = replace(self.job.card, figures={**self.job.card.figures, **self.at.figures})
             save_network(self.out / "best.safetensors", self.job.network, card)
 
-    def _save(self) -> None:
+    def _save_checkpoint(self) -> None:
         self.at.seconds = time.monotonic() - self._began
         if self.log is not None:
             self.at.log_bytes = self.log.size()
@@ -369,7 +369,7 @@ class _Run:
         flag = torch.tensor([float(asked)], device=self.accelerator.device)
         return bool(self.accelerator.reduce(flag, reduction="sum").item() > 0)
 
-    def _result(self, ended: str) -> TrainingResult:
+    def _make_result(self, ended: str) -> TrainingResult:
         at, best = self.at, self.out / "best.safetensors"
         epoch = at.epoch if at.batch else at.epoch - 1
         return TrainingResult(
@@ -377,7 +377,7 @@ class _Run:
         )
 
 
-def _total_steps(job: TrainingJob, processes: int) -> int | None:
+def _count_steps(job: TrainingJob, processes: int) -> int | None:
     """Steps from start to end, if known."""
     settings: TrainingSettings = job.settings
     if settings.epochs is None:

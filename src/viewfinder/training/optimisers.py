@@ -137,7 +137,7 @@ class PlateauSchedule:
         if self._best is not None and now < self._best + rule.gain:
             self._counted += 1
             if self._counted >= rule.patience:
-                self._halve()
+                self._halve_rate()
                 self._optimiser.state.clear()  # like a new optimiser: no moments
         self._best = now if self._best is None else max(self._best, now)
 
@@ -148,10 +148,10 @@ class PlateauSchedule:
         elif not best:
             self._counted += 1
             if self._counted >= self._settings.patience:
-                self._halve()
+                self._halve_rate()
                 self._counted = 0
 
-    def _halve(self) -> None:
+    def _halve_rate(self) -> None:
         for group in self._optimiser.param_groups:
             group["lr"] *= self._settings.factor
         self.over = self._optimiser.param_groups[0]["lr"] < self._first * self._settings.floor

@@ -143,21 +143,21 @@ def tune(
     encoder = library.encoder
     if not isinstance(encoder, StarterEncoder):
         raise BadInput(f"only the encoder 'starter' can be tuned; this library was made with {encoder.name!r}")
-    said = _said(library, captions, catalogue)
+    said = _read_texts(library, captions, catalogue)
     if len(said) < MIN_CAPTIONED:
         raise BadInput(f"{len(said)} pictures with captions were found; tuning needs at least {MIN_CAPTIONED}")
     tell(f"{sum(len(texts) for texts, _ in said.values())} texts of {len(said)} pictures")
-    kind, paths = _captioned(library, encoder, said)
+    kind, paths = _encode_captioned(library, encoder, said)
     shipped = StarterEncoder().head  # a head tuned before has seen what is held out here
     tell("how closely to follow them: tried on pictures that are learnt and on others")
-    chosen = choose_ridge(shipped, kind, lambda rows_k: _written(library, [paths[row] for row in rows_k.tolist()]))
+    chosen = choose_ridge(shipped, kind, lambda rows_k: _find_written(library, [paths[row] for row in rows_k.tolist()]))
     head = shipped
     if chosen.ridge is not None:
-        head = _with_labels(HeadCorrection(shipped, kind).head_with(chosen.ridge), kind)
+        head = _set_vocabulary(HeadCorrection(shipped, kind).head_with(chosen.ridge), kind)
     if shipped.calibration is not None:
         tell("what scores mean on these pictures")
         asked, files = kind.of(chosen.rows_k), [paths[row] for row in chosen.rows_k.tolist()]
-        values = [said[file][1] or held for file, held in zip(files, _labels_held(asked), strict=True)]
+        values = [said[file][1] or held for file, held in zip(files, _list_labels(asked), strict=True)]
         calibration = calibrate_collection(
             shipped.calibration, head, encoder.sentences, asked, chosen.new, values, chosen.written
         )
@@ -249,21 +249,21 @@ def choose_ridge(
     return replace(best[1], others_lose=others_lose)
 
 
-def _with_labels(head: Head, kind: CaptionedVectors) -> Head:
+def _set_vocabulary(head: Head, kind: CaptionedVectors) -> Head:
     """The head whose vocabulary is the words that hold for many pictures of the collection, if there are any."""
     if kind.labels_ls is None:
         return head
     return replace(head, labels=kind.labels, labels_ld=head.sentences(kind.labels_ls, kind.labels)).rounded()
 
 
-def _labels_held(kind: CaptionedVectors) -> list[list[str]]:
+def _list_labels(kind: CaptionedVectors) -> list[list[str]]:
     """The labels that hold for each picture."""
     if kind.holds_nl is None:
         return [[] for _ in range(len(kind))]
     return [[kind.labels[at] for at in np.flatnonzero(holds_l)] for holds_l in kind.holds_nl]
 
 
-def _written(library: Library, paths: Sequence[Path]) -> Written | None:
+def _find_written(library: Library, paths: Sequence[Path]) -> Written | None:
     """What the library itself has written about these pictures; None if nothing, or if some are not in it."""
     gallery = library.gallery()
     ids = {file.path: row.id for row in library.store.rows() for file in row.files}
@@ -283,19 +283,19 @@ PictureTexts = tuple[list[str], list[str]]
 """Texts about a picture, and catalogue values that hold for it."""
 
 
-def _said(library: Library, captions: Path | None, catalogue: Path | None) -> dict[Path, PictureTexts]:
+def _read_texts(library: Library, captions: Path | None, catalogue: Path | None) -> dict[Path, PictureTexts]:
     """What the tables say, by file: pictures of the library, or else files beside the table."""
     there = [Path(file.path) for row in library.store.rows() for file in row.files]
     said: dict[Path, PictureTexts] = {}
     if captions is not None:
         pictures, _ = read_captions_csv(captions)
-        for path, positions in _matched([str(picture.path) for picture in pictures], there, captions).items():
+        for path, positions in _match_files([str(picture.path) for picture in pictures], there, captions).items():
             texts, _ = said.setdefault(path, ([], []))
             texts += [text for at in positions for text in pictures[at].captions]
     if catalogue is not None:
         table = read_catalogue(catalogue)
         prose = prose_columns([row.values for row in table.rows])
-        for path, positions in _matched([row.key for row in table.rows], there, catalogue).items():
+        for path, positions in _match_files([row.key for row in table.rows], there, catalogue).items():
             texts, values = said.setdefault(path, ([], []))
             for at in positions:
                 cells = table.rows[at].values
@@ -305,7 +305,7 @@ def _said(library: Library, captions: Path | None, catalogue: Path | None) -> di
     return said
 
 
-def _matched(keys: Sequence[str], there: Sequence[Path], table: Path) -> dict[Path, list[int]]:
+def _match_files(keys: Sequence[str], there: Sequence[Path], table: Path) -> dict[Path, list[int]]:
     """Positions of the keys by file; files beside the table are used if the library has none of that name."""
     found = match_keys(keys, there)
     files = dict(found.files)
@@ -326,7 +326,7 @@ def prose_columns(rows: Sequence[Mapping[str, str]]) -> frozenset[str]:
     return frozenset(n for n, cells in values.items() if min(len(set(cells)), many[n]) > len(cells) / 2)
 
 
-def _captioned(
+def _encode_captioned(
     library: Library, encoder: StarterEncoder, said: Mapping[Path, PictureTexts]
 ) -> tuple[CaptionedVectors, list[Path]]:
     """Raw vectors of the pictures (stored ones if the library has them), sentence vectors of texts; the files."""

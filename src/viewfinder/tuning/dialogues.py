@@ -52,16 +52,16 @@ class PhotoQuestion:
     def answer(self, captions: Sequence[str]) -> str | None:
         """What the captions say; None if they do not, or if as many say one thing as another."""
         lines = [f" {' '.join(stems(caption))} " for caption in captions]
-        if self.needs and not _votes(lines, self.needs):
+        if self.needs and not _count_votes(lines, self.needs):
             return None
-        votes = {answer: _votes(lines, phrases) for answer, phrases in self.answers.items()}
+        votes = {answer: _count_votes(lines, phrases) for answer, phrases in self.answers.items()}
         first, *others = sorted(votes, key=lambda answer: -votes[answer])
         if not votes[first]:
             return self.otherwise
         return first if not others or votes[first] > votes[others[0]] else None
 
 
-def _votes(lines: Sequence[str], phrases: Sequence[tuple[str, ...]]) -> int:
+def _count_votes(lines: Sequence[str], phrases: Sequence[tuple[str, ...]]) -> int:
     """How many captions have one of the phrases."""
     return sum(any(f" {' '.join(phrase)} " in line for phrase in phrases) for line in lines)
 
@@ -90,7 +90,7 @@ def photo_dialogues(
     """
     answers = {question.text: [question.answer(picture.captions) for picture in pictures] for question in questions}
     if balanced:
-        answers = {question: _balance(question, found) for question, found in answers.items()}
+        answers = {question: _balance_answers(question, found) for question, found in answers.items()}
     dialogues: list[Dialogue] = []
     for picture, *found in zip(pictures, *answers.values(), strict=True):
         rounds = [Round(text, answer) for text, answer in zip(answers, found, strict=True) if answer is not None]
@@ -101,7 +101,7 @@ def photo_dialogues(
     return dialogues
 
 
-def _balance(question: str, answers: Sequence[str | None]) -> list[str | None]:
+def _balance_answers(question: str, answers: Sequence[str | None]) -> list[str | None]:
     """One question's answers about all pictures, without those that say no beyond as many as say anything else."""
     denied = [at for at, answer in enumerate(answers) if answer == "no"]
     others = sum(answer is not None for answer in answers) - len(denied)
@@ -157,8 +157,8 @@ def read_dialogue_splits(
     """
     # With several data sets, each has its own folder for its vectors.
     own = {at: features_folder / at.resolve().name for at in data} if features_folder and len(data) > 1 else {}
-    parts = [_read(place, encoder, own.get(place, features_folder), tell) for place in data]
-    train, val = (_join([part[at] for part in parts]) for at in range(2))
+    parts = [_read_place(place, encoder, own.get(place, features_folder), tell) for place in data]
+    train, val = (_join_sets([part[at] for part in parts]) for at in range(2))
     for name, dialogues in (("training", train), ("validation", val)):
         if not dialogues.dialogues:
             raise BadInput(f"{data[0]}: no dialogues for {name}; a few dozen are needed, about 13 pictures or more")
@@ -179,19 +179,19 @@ def read_unfamiliar_pictures(
     return np.concatenate(blocks), frozenset(names)
 
 
-def _read(
+def _read_place(
     place: Path, encoder: Encoder, folder: Path | None, tell: Tell
 ) -> tuple[QuestionDialogues, QuestionDialogues]:
-    train, val = _dialogues(place)
+    train, val = _list_dialogues(place)
     tell(f"{place}: {len(train):,} dialogues to learn from, {len(val):,} held out")
     home = place if place.is_dir() else place.parent
     if not any((home / dialogue.image).is_file() for dialogue in (*train[:50], *val[:50])):
-        return _with_vectors(home, train, None), _with_vectors(home, val, None)
+        return _attach_vectors(home, train, None), _attach_vectors(home, val, None)
     found = features(home, encoder, out=folder)
-    return _with_vectors(home, train, found), _with_vectors(home, val, found)
+    return _attach_vectors(home, train, found), _attach_vectors(home, val, found)
 
 
-def _dialogues(place: Path) -> tuple[list[Dialogue], list[Dialogue]]:
+def _list_dialogues(place: Path) -> tuple[list[Dialogue], list[Dialogue]]:
     if place.is_file():
         return _split_by_picture(read_dialogues(place)[0])
     files = sorted((place / "dialogues").glob("*.json"))
@@ -229,7 +229,7 @@ def _split_by_picture(dialogues: Sequence[Dialogue]) -> tuple[list[Dialogue], li
     return train, val
 
 
-def _with_vectors(home: Path, dialogues: Sequence[Dialogue], found: Features | None) -> QuestionDialogues:
+def _attach_vectors(home: Path, dialogues: Sequence[Dialogue], found: Features | None) -> QuestionDialogues:
     """Dialogues with the vectors of their pictures, each picture once."""
     names = frozenset[str]().union(*name_pictures(home, {dialogue.image for dialogue in dialogues}).values())
     if found is None:
@@ -244,7 +244,7 @@ def _with_vectors(home: Path, dialogues: Sequence[Dialogue], found: Features | N
     return QuestionDialogues(tuple(dialogues), found.raw_nd[used_m].astype(np.float16), rows_n, names)
 
 
-def _join(parts: Sequence[QuestionDialogues]) -> QuestionDialogues:
+def _join_sets(parts: Sequence[QuestionDialogues]) -> QuestionDialogues:
     """Joins several sets into one."""
     blocks = [part.raw_mg for part in parts if len(part.raw_mg)]
     starts = np.cumsum([0, *(len(part.raw_mg) for part in parts)])

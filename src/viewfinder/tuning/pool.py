@@ -62,11 +62,11 @@ def answer_value(question: str, answer: str) -> str | None:
     if question_meaning(question)[0] == "yes or no":
         if _NO.match(said):
             return "no"
-        return "yes" if _YES.match(said) else _bare(said)
-    return "0" if "how many" in question.casefold() and said in {"none", "no"} else _bare(said)
+        return "yes" if _YES.match(said) else _strip_value(said)
+    return "0" if "how many" in question.casefold() and said in {"none", "no"} else _strip_value(said)
 
 
-def _bare(said: str) -> str | None:
+def _strip_value(said: str) -> str | None:
     said = _HEDGE.sub("", said)
     while (shorter := _OPENING.sub("", said)) != said:
         said = shorter

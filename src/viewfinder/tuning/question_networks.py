@@ -81,15 +81,15 @@ class SelectorData:
     def batch(self, rows_b: Int[np.ndarray, " b"]) -> SelectorBatch:
         """Some of the dialogues."""
         dialogues = [self._dialogues[row] for row in rows_b]
-        captions_bs = self._of([dialogue.caption for dialogue in dialogues])
+        captions_bs = self._look_up([dialogue.caption for dialogue in dialogues])
         width = captions_bs.shape[1]
         rounds_brt = np.zeros((len(dialogues), self._longest, 2 * width), np.float32)
         for row, dialogue in enumerate(dialogues):
-            rounds_brt[row, : len(dialogue.rounds), :width] = self._of([said.question for said in dialogue.rounds])
-            rounds_brt[row, : len(dialogue.rounds), width:] = self._of([said.answer for said in dialogue.rounds])
+            rounds_brt[row, : len(dialogue.rounds), :width] = self._look_up([said.question for said in dialogue.rounds])
+            rounds_brt[row, : len(dialogue.rounds), width:] = self._look_up([said.answer for said in dialogue.rounds])
         return SelectorBatch(*map(torch.from_numpy, (captions_bs, rounds_brt, self.targets_nr[rows_b])))
 
-    def _of(self, texts: Sequence[str]) -> Float[np.ndarray, "n s"]:
+    def _look_up(self, texts: Sequence[str]) -> Float[np.ndarray, "n s"]:
         return np.asarray(self._vectors.matrix_ns[self._vectors.rows(texts)], np.float32)
 
     def __len__(self) -> int:

@@ -110,7 +110,7 @@ def calibrate_conversations(
     rng = random.Random(seed)
     expected = fit_expected(head, sentences, fit.vectors.of(np.arange(0, len(fit.vectors), 3)))
     gallery = _Gallery(head, sentences, expected, choose, fit)
-    samples = [sample for style in STYLES for sample in _conversations(gallery, style, not_there, rng)]
+    samples = [sample for style in STYLES for sample in _hold_conversations(gallery, style, not_there, rng)]
     judged = [sample for sample in samples if sample.rank is None or sample.rank < 10]
     there = np.array([sample.rank is not None for sample in judged])
     here = fit_logistic(
@@ -235,7 +235,7 @@ def calibrate_collection(
     for n in rng.sample(range(len(own_nd)), min(ASKED, len(own_nd))):
         # Of several ways to say it, the one that fits fewest: near fits are hardest to tell from what is meant.
         text, meant_n = min(
-            ((said, _holds_for(said, words_n)) for said in _ask_for(texts_n[n], values[n], rng)),
+            ((said, _find_holding(said, words_n)) for said in _word_request(texts_n[n], values[n], rng)),
             key=lambda tried: int(tried[1].sum()),
         )
         meant_n[n] = True
@@ -302,13 +302,13 @@ class _Judged:
         return fragments, sentence
 
 
-def _holds_for(text: str, words_n: Sequence[set[str]]) -> Bool[np.ndarray, " n"]:
+def _find_holding(text: str, words_n: Sequence[set[str]]) -> Bool[np.ndarray, " n"]:
     """Which pictures have all meaningful words of a text."""
     wanted = set(content_stems([text]))
     return np.array([wanted <= words for words in words_n])
 
 
-def _ask_for(texts: Sequence[str], values: Sequence[str], rng: random.Random) -> list[str]:
+def _word_request(texts: Sequence[str], values: Sequence[str], rng: random.Random) -> list[str]:
     """What a person who searches for a picture may say: a text about it, fragments of one, or two of its values."""
     way, text = rng.randrange(3), rng.choice(texts) if texts else " ".join(values)
     if way == 2 and len(values) > 1:
@@ -337,25 +337,27 @@ def _fit_near(known: Sequence[float], judged: Sequence[_Example]) -> tuple[float
     return tuple(weights_f.tolist())
 
 
-def _conversations(gallery: _Gallery, style: str, not_there: Sequence[str], rng: random.Random) -> Iterator[Sample]:
+def _hold_conversations(
+    gallery: _Gallery, style: str, not_there: Sequence[str], rng: random.Random
+) -> Iterator[Sample]:
     asked_n = [n for n in range(gallery.asked) if len(gallery.captions[n]) >= TURNS]
     for size in SIZES:
         rows_k = gallery.draw(size, rng)
         for n in rng.sample(asked_n, min(150, len(asked_n))):
-            texts = [_speak(text, style, rng) for text in gallery.captions[n][:TURNS]]
+            texts = [_word_turn(text, style, rng) for text in gallery.captions[n][:TURNS]]
             yield from gallery.ask(texts, np.union1d(rows_k, [n]), n)
         for text in rng.sample(list(not_there), min(40, len(not_there))):
-            yield from gallery.ask([_speak(text, style, rng)], rows_k, None)
+            yield from gallery.ask([_word_turn(text, style, rng)], rows_k, None)
         for kind in KINDS.split():
             rest_k = np.array([n for n in rows_k if not gallery.names(n, kind)], np.int64)
             elsewhere = [n for n in gallery.others if gallery.names(n, kind)]
             for n in rng.sample(elsewhere, min(3, len(elsewhere))):
                 said = [text for text in gallery.captions[n] if kind in text.lower()][:TURNS]
-                texts = [_speak(text, style, rng, about=kind) for text in said]
+                texts = [_word_turn(text, style, rng, about=kind) for text in said]
                 yield from gallery.ask(texts, rest_k, None)
 
 
-def _speak(text: str, style: str, rng: random.Random, about: str = "") -> str:
+def _word_turn(text: str, style: str, rng: random.Random, about: str = "") -> str:
     """The text, or a fragment of it that has `about` in it, if one of twenty does."""
     if style == STYLES[0] or (style == STYLES[2] and rng.random() < 0.5):
         return text

@@ -62,7 +62,7 @@ class Baseline:
         self.space = RegionSpace(
             name=f"{self.name}-{weights.fingerprint}",
             raw_version=card.encoder,
-            project=self._project,
+            project=self._project_pictures,
             regions=1 if whole else card.settings["regions"],
             width=self.settings.width,
             temperature=self.settings.factor,
@@ -79,7 +79,7 @@ class Baseline:
         """The state with the turn's sentences read."""
         heard = verbalize_turn(turn)
         for sentence in heard.sentences:
-            state = self._read(replace(state, said=(*state.said, (turn.number, sentence))), sentence)
+            state = self._read_sentence(replace(state, said=(*state.said, (turn.number, sentence))), sentence)
         return replace(state, excluded=heard.after(state.excluded), adapters=(*state.adapters, *heard.adapters))
 
     def query(self, state: BaselineState) -> Query:
@@ -101,7 +101,7 @@ class Baseline:
 
     # -- inside
 
-    def _read(self, state: BaselineState, sentence: str) -> BaselineState:
+    def _read_sentence(self, state: BaselineState, sentence: str) -> BaselineState:
         """Like `BaselineNetwork.read_dialogues`, one sentence at a time."""
         numbers = self._vocabulary.encode(sentence)
         if self.name == "r-re":
@@ -114,7 +114,7 @@ class Baseline:
         context_d = numpy_update_cell(self._arrays, "update", query_d, state.memory_d)
         return replace(state, memory_d=context_d, vectors=(context_d,))
 
-    def _project(self, raw: RawPictures) -> Float32[np.ndarray, "n k d"]:
+    def _project_pictures(self, raw: RawPictures) -> Float32[np.ndarray, "n k d"]:
         raw_nke = raw.whole_ng[:, None] if raw.regions_nre is None else raw.regions_nre
         if self.name == "hre" and self.settings.pooled:
             raw_nke = np.asarray(raw_nke, np.float32).mean(axis=1, keepdims=True)

@@ -48,7 +48,7 @@ def train(plan: TrainPlan) -> TrainingResult:
         plan.out,
         network=network,
         settings={"model": asdict(preset.model), "loss": asdict(preset.loss)},
-        loss=lambda module, batch: (_taken(module, preset, batch)[2], {}),
+        loss=lambda module, batch: (_read_batch(module, preset, batch)[2], {}),
         validate=partial(validate_network, preset=preset, dialogues=data.val),
         training=preset.training,
         selects=preset.selects,
@@ -63,11 +63,11 @@ def validate_network(network: BaselineNetwork, *, preset: Preset, dialogues: Des
         return list(fuse_ranks(found_tnb) if network.system == "r-rankfusion" else found_tnb)
 
     return validate_dialogues(
-        dialogues, preset.batch, next(network.parameters()).device, partial(_taken, network, preset), score
+        dialogues, preset.batch, next(network.parameters()).device, partial(_read_batch, network, preset), score
     )
 
 
-def _taken(network: BaselineNetwork, preset: Preset, batch: DialogueBatch) -> tuple[Tensor, Tensor, Tensor]:
+def _read_batch(network: BaselineNetwork, preset: Preset, batch: DialogueBatch) -> tuple[Tensor, Tensor, Tensor]:
     """A batch: its pictures' vectors, its dialogues' vectors after every turn, and the loss."""
     vectors_bkd = network.project_pictures(batch.regions_bke, batch.whole_bg)
     states_btd = network.read_dialogues(batch.said, batch.lengths_bt)

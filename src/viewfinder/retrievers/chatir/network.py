@@ -136,7 +136,7 @@ class SentenceDialogueEncoder(DialogueEncoder):
         read_bcw = self.caption(captions_bs)[:, None]
         if rounds_bts.shape[1]:
             rounds_there_bt = there_bc[:, 1:]
-            rounds_btw = _scatter(self.round(rounds_bts[rounds_there_bt]), rounds_there_bt)
+            rounds_btw = _scatter_tokens(self.round(rounds_bts[rounds_there_bt]), rounds_there_bt)
             read_bcw = torch.cat([read_bcw, rounds_btw], dim=1)
         read_blw = pad(read_bcw, (0, 0, 1, 0))
         tokens_pw = (read_blw + self.positions[: read_blw.shape[1]])[there_bl]
@@ -145,7 +145,7 @@ class SentenceDialogueEncoder(DialogueEncoder):
         if self.settings.pooling == "first":
             pooled_bw = tokens_pw[there_bl.sum(dim=1).cumsum(dim=0) - there_bl.sum(dim=1)]
         else:
-            pooled_bw = _scatter(tokens_pw, there_bl).sum(dim=1) / there_bl.sum(dim=1, keepdim=True)
+            pooled_bw = _scatter_tokens(tokens_pw, there_bl).sum(dim=1) / there_bl.sum(dim=1, keepdim=True)
         return normalize(self.out(self.last(pooled_bw)), dim=-1, eps=EPS)
 
 
@@ -194,7 +194,7 @@ class TransformerBlock(nn.Module):
         """The tokens present, after attending to those of their dialogue; nothing is computed for the others."""
         normed_pw = self.before_attention(tokens_pw)
         query_bhlv, key_bhlv, value_bhlv = (
-            _scatter(part(normed_pw), there_bl).view(*there_bl.shape, self.heads, -1).transpose(1, 2)
+            _scatter_tokens(part(normed_pw), there_bl).view(*there_bl.shape, self.heads, -1).transpose(1, 2)
             for part in (self.query, self.key, self.value)
         )
         share = self.dropout.p if self.training else 0.0
@@ -207,7 +207,7 @@ class TransformerBlock(nn.Module):
         return tokens_pw + mapped_pw
 
 
-def _scatter(tokens_pw: Float[Tensor, "p w"], there_bl: Bool[Tensor, "b l"]) -> Float[Tensor, "b l w"]:
+def _scatter_tokens(tokens_pw: Float[Tensor, "p w"], there_bl: Bool[Tensor, "b l"]) -> Float[Tensor, "b l w"]:
     """The tokens present, at their positions; zeros elsewhere."""
     spread_blw = tokens_pw.new_zeros((*there_bl.shape, tokens_pw.shape[-1]))
     return spread_blw.index_put((there_bl,), tokens_pw)

@@ -257,7 +257,7 @@ class Chatir:
         self.reads = Reads()
         if self.settings.image != "shared":
             name, width = f"{SYSTEM}-{weights.fingerprint}", self.settings.image_width
-            self.reads = Reads(RegionSpace.of_wholes(name, self.encoder, self._project, width))
+            self.reads = Reads(RegionSpace.of_wholes(name, self.encoder, self._project_pictures, width))
 
     def begin(self) -> ChatirState:
         """Nothing said."""
@@ -296,7 +296,7 @@ class Chatir:
             self._sharpness,
         )
 
-    def _project(self, raw: RawPictures) -> Float32[np.ndarray, "n 1 d"]:
+    def _project_pictures(self, raw: RawPictures) -> Float32[np.ndarray, "n 1 d"]:
         return numpy_project_regions(self._pictures, "project", raw.whole_ng[:, None], scaled_by="whole")
 
 

@@ -54,7 +54,7 @@ def train(plan: TrainPlan) -> TrainingResult:
         TrainingJob(
             network=network,
             batches=partial(train.epoch, preset.batch),
-            loss=partial(_lost, settings=preset.loss),
+            loss=partial(_measure_loss, settings=preset.loss),
             settings=preset.training,
             card=card,
             validate=partial(validate_encoder, preset=preset, batches=val),
@@ -66,7 +66,9 @@ def train(plan: TrainPlan) -> TrainingResult:
     )
 
 
-def _lost(network: DialogueEncoder, batch: ChatirBatch, *, settings: LossSettings) -> tuple[Tensor, dict[str, Tensor]]:
+def _measure_loss(
+    network: DialogueEncoder, batch: ChatirBatch, *, settings: LossSettings
+) -> tuple[Tensor, dict[str, Tensor]]:
     """The loss of a batch among the batches of all processes."""
     dialogues_bd, pictures_bd = map(gather_with_gradient, _encode_batch(network, batch))
     loss = dialogue_retrieval_loss(settings, network.log_scale, dialogues_bd, pictures_bd)
@@ -188,7 +190,9 @@ def _read_tokens(preset: Preset, start: Card | None, sets: Sequence[PictureDialo
     network = TokenDialogueEncoder(model, sets[0].raw_ng.shape[1], text.network)
     if text.projection is not None and text.projection.weight.shape == network.out.weight.shape:
         network.out.load_state_dict(text.projection.state_dict())
-    tensors = [TokenTensors(one, text, model, share) for one, share in zip(sets, _hidden(preset), strict=True)]
+    tensors = [
+        TokenTensors(one, text, model, share) for one, share in zip(sets, _list_hidden_shares(preset), strict=True)
+    ]
     return _Reading(network, tensors, text=text.record())
 
 
@@ -196,13 +200,13 @@ def _read_sentences(preset: Preset, plan: TrainPlan, sets: Sequence[PictureDialo
     """By the vectors of the plan's frozen sentence encoder."""
     tensors = [
         SentenceTensors(one, plan.sentences, preset.model.rounds, share)
-        for one, share in zip(sets, _hidden(preset), strict=True)
+        for one, share in zip(sets, _list_hidden_shares(preset), strict=True)
     ]
     network = SentenceDialogueEncoder(preset.model, sets[0].raw_ng.shape[1], tensors[0].width)
     return _Reading(network, tensors, tensors[0].version)
 
 
-def _hidden(preset: Preset) -> tuple[float, float]:
+def _list_hidden_shares(preset: Preset) -> tuple[float, float]:
     """The share of words that are hidden in training and in validation."""
     return (MASKED_SHARE if preset.mask == "tokens" else 0.0, 0.0)
 

@@ -75,7 +75,7 @@ TWO_PARTS = 0.3
 
 def caption_example(picture: str, caption: str, *, first: bool) -> TrainingExample:
     """A caption and its picture, which comes `first` or last."""
-    return _document([(picture, caption, first)], "captions")
+    return _make_document([(picture, caption, first)], "captions")
 
 
 def request_example(
@@ -86,11 +86,11 @@ def request_example(
     `fragments`: how often a few words are said instead of a caption.
     """
     first, *rest = rng.sample(captions, len(captions))
-    said: list[ExampleTurn] = [ExampleTurn("user", (TextItem(_asked_for(first, rng, fragments)),))]
+    said: list[ExampleTurn] = [ExampleTurn("user", (TextItem(_word_request(first, rng, fragments)),))]
     if rest and rng.random() < TWO_PARTS:
-        more = _asked_for(rest[0], rng, fragments, ("{}",))
+        more = _word_request(rest[0], rng, fragments, ("{}",))
         said += [ExampleTurn("assistant", ()), ExampleTurn("user", (TextItem(more),))]
-    return TrainingExample((*said, _shows(picture)), "requests")
+    return TrainingExample((*said, _show_picture(picture)), "requests")
 
 
 def group_into_pages(captioned: Sequence[tuple[str, Sequence[str]]], rng: random.Random) -> Iterator[TrainingExample]:
@@ -101,7 +101,7 @@ def group_into_pages(captioned: Sequence[tuple[str, Sequence[str]]], rng: random
         chosen, order = order[:count], order[count:]
         captions = [rng.choice(said) for _, said in chosen]
         shown = [(pair[0], caption, rng.random() < 0.5) for pair, caption in zip(chosen, captions, strict=True)]
-        yield _document(shown, "documents")
+        yield _make_document(shown, "documents")
 
 
 def web_page_example(page: WebPage, rng: random.Random) -> TrainingExample:
@@ -119,7 +119,7 @@ def web_page_example(page: WebPage, rng: random.Random) -> TrainingExample:
 def chat_example(sample: ChatSample, *, image_first: bool) -> TrainingExample:
     """A chat-search sample; its target is the last answer."""
     turns = [chat_turn(turn, image_first=image_first) for turn in sample.turns]
-    return TrainingExample((*turns, _shows(sample.target)), KINDS_OF_CHAT[sample.subtask])
+    return TrainingExample((*turns, _show_picture(sample.target)), KINDS_OF_CHAT[sample.subtask])
 
 
 def chat_turn(turn: ChatTurn, *, image_first: bool) -> ExampleTurn:
@@ -149,7 +149,7 @@ def dialogue_examples(
     for one in split_into_examples(turns, (ImageItem(dialogue.image),), rng):
         is_found = found_first and rng.random() < found_first
         other = rng.choice(others) if is_found and others and rng.random() < SEARCHES_ON else None
-        yield _found_first(one, dialogue, other, rng, fragments) if is_found else one
+        yield _put_search_first(one, dialogue, other, rng, fragments) if is_found else one
 
 
 def split_into_examples(
@@ -169,23 +169,23 @@ def split_into_examples(
         )
 
 
-def _found_first(
+def _put_search_first(
     asked: TrainingExample, dialogue: Dialogue, other: Dialogue | None, rng: random.Random, fragments: float
 ) -> TrainingExample:
     """Questions about a picture of the user's own, as questions about one that the user asked for and was shown."""
     first, *rest = asked.turns
     question = ExampleTurn("user", tuple(item for item in first.items if isinstance(item, TextItem)))
-    before, after = (_search(one, rng, fragments) if one else () for one in (dialogue, other))
+    before, after = (_ask_and_show(one, rng, fragments) if one else () for one in (dialogue, other))
     return TrainingExample((*before, question, *rest, *after), asked.kind)
 
 
-def _search(dialogue: Dialogue, rng: random.Random, fragments: float) -> tuple[ExampleTurn, ExampleTurn]:
+def _ask_and_show(dialogue: Dialogue, rng: random.Random, fragments: float) -> tuple[ExampleTurn, ExampleTurn]:
     """A dialogue's picture, asked for by its caption and shown."""
-    words = _asked_for(dialogue.caption, rng, fragments)
-    return ExampleTurn("user", (TextItem(words),)), _shows(dialogue.image)
+    words = _word_request(dialogue.caption, rng, fragments)
+    return ExampleTurn("user", (TextItem(words),)), _show_picture(dialogue.image)
 
 
-def _asked_for(caption: str, rng: random.Random, fragments: float, ways: Sequence[str] = OF_REQUESTS) -> str:
+def _word_request(caption: str, rng: random.Random, fragments: float, ways: Sequence[str] = OF_REQUESTS) -> str:
     """A caption as people type it: in one of the `ways`, or as a few of its words."""
     if fragments and rng.random() < fragments:
         return cut_fragment(caption, rng)
@@ -194,7 +194,7 @@ def _asked_for(caption: str, rng: random.Random, fragments: float, ways: Sequenc
 
 def edit_example(before: str, words: str, after: str) -> TrainingExample:
     """A picture, the change to make, and the changed picture."""
-    return TrainingExample((ExampleTurn("user", (ImageItem(before), TextItem(words))), _shows(after)), "edits")
+    return TrainingExample((ExampleTurn("user", (ImageItem(before), TextItem(words))), _show_picture(after)), "edits")
 
 
 def transaction_examples(one: Transaction, rng: random.Random) -> Iterator[TrainingExample]:
@@ -216,16 +216,16 @@ def reword_instruction(instruction: str, ways: Sequence[str], rng: random.Random
     >>> reword_instruction("Make the car red.", ("please {}.",), random.Random(0))
     'please make the car red.'
     """
-    return rng.choice(ways).format(_bare(instruction))
+    return rng.choice(ways).format(_cut_to_clause(instruction))
 
 
-def _bare(instruction: str) -> str:
+def _cut_to_clause(instruction: str) -> str:
     """An instruction as a clause: without a full stop, without an initial capital unless the word is all capitals."""
     text = instruction.strip().rstrip(".!? ")
     return text[:1].lower() + text[1:] if not text[1:2].isupper() else text
 
 
-def _document(shown: Sequence[tuple[str, str, bool]], kind: ExampleKind) -> TrainingExample:
+def _make_document(shown: Sequence[tuple[str, str, bool]], kind: ExampleKind) -> TrainingExample:
     """Pictures and their sentences, each picture before or after its sentence."""
     items: list[Item] = []
     for picture, sentence, first in shown:
@@ -234,5 +234,5 @@ def _document(shown: Sequence[tuple[str, str, bool]], kind: ExampleKind) -> Trai
     return TrainingExample((ExampleTurn("document", tuple(items)),), kind)
 
 
-def _shows(picture: str) -> ExampleTurn:
+def _show_picture(picture: str) -> ExampleTurn:
     return ExampleTurn("assistant", (ImageItem(picture),))

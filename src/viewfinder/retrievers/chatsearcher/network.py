@@ -145,7 +145,7 @@ def load_pretrained_language(settings: ModelSettings) -> CausalLanguageModel:
         raise BadInput(f"there is no language model {path}: give a .gguf file, a model folder or a hub name")
     with explain_failures(source, "the configuration"), silence_transformers():
         config: Any = AutoConfig.from_pretrained(source.location, **source.options)
-    if differs := _difference(config):
+    if differs := _find_difference(config):
         likes = f"give a model of type {', '.join(LLAMA_LIKE)}, such as SmolLM2, Vicuna or Mistral"
         raise BadInput(f"{source.called}: {differs}, and only what computes as Llama does can search; {likes}")
     places = config.max_position_embeddings
@@ -164,7 +164,7 @@ def load_pretrained_language(settings: ModelSettings) -> CausalLanguageModel:
     return CausalLanguageModel(causal.model, None if head.weight is table.weight else head, record)
 
 
-def _difference(config: Any) -> str:
+def _find_difference(config: Any) -> str:
     """How a model differs from Llama; "" if it does not."""
     if config.model_type not in LLAMA_LIKE:
         return f"is of type {config.model_type!r}"
@@ -409,7 +409,7 @@ class ChatSearcherNetwork(nn.Module):
         self.compare(match=settings.match, points=settings.points)
         for table_vh in self.piece_tables:
             hook: Any = table_vh.register_hook
-            hook(self._without_others)
+            hook(self._mask_gradient)
 
     def compare(self, *, match: int, points: bool) -> None:
         """Adds what compares texts with pictures, as far as it is not there: a match, a pointer."""
@@ -451,7 +451,7 @@ class ChatSearcherNetwork(nn.Module):
             length = table_vh[:-SPECIAL].norm(dim=1).mean()
             table_vh[-SPECIAL:] *= length / table_vh[-SPECIAL:].norm(dim=1, keepdim=True)
 
-    def _without_others(self, gradient_vh: Tensor) -> Tensor:
+    def _mask_gradient(self, gradient_vh: Tensor) -> Tensor:
         """The gradient of the pieces' vectors; if they are frozen, only that of [IMG] and [/IMG]."""
         if not self.holds_pieces:
             return gradient_vh

@@ -149,10 +149,10 @@ def read_places(
     keys, values = [], []
     for at, layer in enumerate(language.layers):
         normed_lh = rms_norm(places_lh, layer.first_norm_h, language.shape.eps)
-        query_kmv, key_klv, value_klv = _asked(layer, language.shape, normed_lh, turned)
+        query_kmv, key_klv, value_klv = _project_heads(layer, language.shape, normed_lh, turned)
         key_ksv = np.concatenate([*(part.keys[at] for part in cache.segments), key_klv], axis=1)
         value_ksv = np.concatenate([*(part.values[at] for part in cache.segments), value_klv], axis=1)
-        places_lh = places_lh + _gathered(query_kmv, key_ksv, value_ksv, len(places_lh)) @ layer.gathers_oh
+        places_lh = places_lh + _gather_values(query_kmv, key_ksv, value_ksv, len(places_lh)) @ layer.gathers_oh
         # `LlamaMLP`, down(silu(gate) * up), where 1 / (1 + e^-x) is by tanh, which cannot overflow.
         gate_lf, up_lf = np.split(
             rms_norm(places_lh, layer.second_norm_h, language.shape.eps) @ layer.opens_hf, 2, axis=1
@@ -189,7 +189,7 @@ def rms_norm(
     return np.asarray(rows_lh / np.sqrt(mean_l1 + np.float32(eps)) * weight_h, np.float32)
 
 
-def _asked(
+def _project_heads(
     layer: Layer, shape: LanguageShape, normed_lh: Float32[np.ndarray, "l h"], turned: Rotation
 ) -> tuple[Float32[np.ndarray, "k m v"], Float32[np.ndarray, "k l v"], Float32[np.ndarray, "k l v"]]:
     """The queries of positions (those that share a key one after the other), with keys and values."""
@@ -207,7 +207,7 @@ def _asked(
     return query_kmv, key_klv, value_klv
 
 
-def _gathered(
+def _gather_values(
     query_kmv: Float32[np.ndarray, "k m v"],
     key_ksv: Float32[np.ndarray, "k s v"],
     value_ksv: Float32[np.ndarray, "k s v"],

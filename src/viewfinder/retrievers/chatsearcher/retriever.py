@@ -73,12 +73,12 @@ def read_message(turn: ResolvedTurn, *, shown: bool) -> UserMessage:
     """
     match turn.turn:
         case Say(text):
-            return UserMessage(_one_line(text))
+            return UserMessage(_join_lines(text))
         case Answer(question, text):
-            return UserMessage(_one_line(text), asked=_one_line(question.text))
+            return UserMessage(_join_lines(text), asked=_join_lines(question.text))
         case Like(text=words) | Show(text=words):
             # Words said of a picture rule it out; without words it may be the target, whatever ruled it out before.
-            picture, text, lines = turn.pictures[0], _one_line(words), []
+            picture, text, lines = turn.pictures[0], _join_lines(words), []
             own = frozenset() if picture.id is None else frozenset({picture.id})
             ruled = VerbalizedTurn(excluded=own) if text else VerbalizedTurn(readmitted=own)
             if not text:
@@ -94,7 +94,7 @@ def read_message(turn: ResolvedTurn, *, shown: bool) -> UserMessage:
             return UserMessage(". ".join(said.sentences), adapters=said.adapters, ruled=said)
 
 
-def _one_line(text: str) -> str:
+def _join_lines(text: str) -> str:
     return " ".join(text.split())
 
 
@@ -213,11 +213,11 @@ class ChatSearcher:
         apart = ("language.layers.", "queue.")  # held in `_language`, or for training only
         self._arrays = {name: array for name, array in weights.arrays.items() if not name.startswith(apart)}
         self._sharpness = 1 / max(math.exp(float(weights.arrays["log_temperature"])), MIN_TEMPERATURE)
-        self._img_1h = self._embed(np.array([self._codec.img])).places_lh
-        self._begin_1h = self._embed(self._codec.begin().numbers_l).places_lh
+        self._img_1h = self._embed_tokens(np.array([self._codec.img])).places_lh
+        self._begin_1h = self._embed_tokens(self._codec.begin().numbers_l).places_lh
         self._begun = numpy_network.read_places(self._language, self._begin_1h)[1]
         name, raw_version = f"{SYSTEM}-{weights.fingerprint}", weights.card.encoder
-        self.space = RegionSpace.of_wholes(name, raw_version, self._project, settings.retrieval)
+        self.space = RegionSpace.of_wholes(name, raw_version, self._project_pictures, settings.retrieval)
         self.reads = Reads(self.space, "raw", named_regions=settings.tokens > 0, words=False)
 
     def with_picture_bias(self, pictures: float) -> ChatSearcher:
@@ -306,7 +306,7 @@ class ChatSearcher:
         """A turn after an answer that showed these pictures."""
         brought = [] if message.brought is None else [message.brought]
         seen = next(reversed([*pictures, *brought]), state.seen)
-        read = self._embed(said.numbers_l, brought, said.said, turn.sentences, seen)
+        read = self._embed_tokens(said.numbers_l, brought, said.said, turn.sentences, seen)
         ended = self._embed_answer(state, message, pictures)
         after, states_2h = self._read_on(state, ended, ReadRound(turn.number, read))
         return ReadTurn(replace(after, seen=seen), *self._begin_answer(after, states_2h))
@@ -314,10 +314,10 @@ class ChatSearcher:
     def _embed_answer(self, state: ChatState, message: UserMessage, pictures: Sequence[Picture]) -> Reading:
         """The outcome of the open answer: pictures, the question, or what was written."""
         if state.open is None:
-            return self._embed(np.zeros(0, int))
+            return self._embed_tokens(np.zeros(0, int))
         items: list[Item] = [*([A_PICTURE] * len(pictures)), *([TextItem(message.asked)] if message.asked else [])]
         own = () if message.asked else state.open.words
-        return self._embed(np.array([*own, *self._codec.encode_answer(items).numbers_l.tolist()]), pictures)
+        return self._embed_tokens(np.array([*own, *self._codec.encode_answer(items).numbers_l.tolist()]), pictures)
 
     def _encode_message(self, message: UserMessage, turn: int) -> tuple[TokenSequence, tuple[str, ...]]:
         """What the user says, and a line if it is too long to be read whole."""
@@ -354,7 +354,7 @@ class ChatSearcher:
         states_lh, cache = numpy_network.read_places(self._language, new_lh, cache)
         return replace(state, cache=cache.shorter(1), rounds=rounds, forgot=forgot), states_lh[-2:]
 
-    def _embed(
+    def _embed_tokens(
         self,
         numbers_l: np.ndarray,
         pictures: Sequence[Picture] = (),
@@ -387,23 +387,23 @@ class ChatSearcher:
         if first == self._codec.img:
             return OpenAnswer(True, LazyPieces()), query_d
         if self._image_first:  # pictures would have come at once: words can wait until somebody reads them
-            return OpenAnswer(False, LazyPieces(self._write(cache, first, pictures=False))), query_d
-        words = list(self._write(cache, first, pictures=True))
+            return OpenAnswer(False, LazyPieces(self._write_words(cache, first, pictures=False))), query_d
+        words = list(self._write_words(cache, first, pictures=True))
         if words[-1] != self._codec.img:
             return OpenAnswer(False, LazyPieces(words)), query_d
-        states_lh, _ = numpy_network.read_places(self._language, self._embed(np.array(words)).places_lh, cache)
+        states_lh, _ = numpy_network.read_places(self._language, self._embed_tokens(np.array(words)).places_lh, cache)
         return OpenAnswer(True, LazyPieces(words[:-1])), numpy_network.encode_query(
             self._arrays, states_lh[-1], pointed
         )
 
-    def _write(self, cache: numpy_network.KeyValueCache, piece: int, *, pictures: bool) -> Iterator[int]:
+    def _write_words(self, cache: numpy_network.KeyValueCache, piece: int, *, pictures: bool) -> Iterator[int]:
         """An answer from its first piece on, without its end; with `pictures`, [IMG] is allowed and also ends it."""
         for _ in range(MAX_PIECES):
             yield piece
             if piece == self._codec.img:
                 return
             states_1h, cache = numpy_network.read_places(
-                self._language, self._embed(np.array([piece])).places_lh, cache
+                self._language, self._embed_tokens(np.array([piece])).places_lh, cache
             )
             piece = self._next_piece(states_1h[0], pictures=pictures)
             if piece == self._codec.tokenizer.end:
@@ -419,7 +419,7 @@ class ChatSearcher:
         best = int(scores_v.argmax())
         return self._codec.img if pictures and img >= scores_v[best] else best
 
-    def _project(self, raw: RawPictures) -> Float32[np.ndarray, "n 1 d"]:
+    def _project_pictures(self, raw: RawPictures) -> Float32[np.ndarray, "n 1 d"]:
         return numpy_network.encode_pictures(self._arrays, raw.whole_ng)[:, None]
 
 

@@ -143,23 +143,25 @@ class SequenceCodec:
 
     def begin(self) -> TokenSequence:
         """The beginning of every dialogue and document."""
-        return _sequence([self.tokenizer.begin], learnt=False)
+        return _make_sequence([self.tokenizer.begin], learnt=False)
 
     def encode_user(self, items: Sequence[Item]) -> TokenSequence:
         """What the user says, up to where the answer begins. None of it is learnt."""
-        parts = [self._text("USER:", learnt=False), *self._items(items, learnt=False)]
+        parts = [self._encode_text("USER:", learnt=False), *self._encode_items(items, learnt=False)]
         words = " ".join(item.text for item in items if isinstance(item, TextItem))
         if self.says and words:
-            parts.append(_sequence([self.said], learnt=False, said=(words,)))
-        return join_sequences([*parts, self._text("ASSISTANT:", learnt=False)])
+            parts.append(_make_sequence([self.said], learnt=False, said=(words,)))
+        return join_sequences([*parts, self._encode_text("ASSISTANT:", learnt=False)])
 
     def encode_answer(self, items: Sequence[Item]) -> TokenSequence:
         """The answer, with its end; for pictures that nobody picked, the end alone."""
-        return join_sequences([*self._items(items, learnt=True), _sequence([self.tokenizer.end], learnt=bool(items))])
+        return join_sequences(
+            [*self._encode_items(items, learnt=True), _make_sequence([self.tokenizer.end], learnt=bool(items))]
+        )
 
     def encode_picture(self, key: str, *, learnt: bool) -> TokenSequence:
         """A picture; if it is learnt, so are its [IMG], CLS and [/IMG], but none of its slots (Eq. 1)."""
-        found = _sequence([self.img, self.cls, *self.slots, self.end], learnt=learnt, pictures=(key,))
+        found = _make_sequence([self.img, self.cls, *self.slots, self.end], learnt=learnt, pictures=(key,))
         found.learnt_l[2:-1] = False
         return found
 
@@ -175,16 +177,16 @@ class SequenceCodec:
         """Pieces as words; other numbers are left out."""
         return self.tokenizer.decode([number for number in numbers if number < self.img])
 
-    def _items(self, items: Sequence[Item], *, learnt: bool) -> list[TokenSequence]:
+    def _encode_items(self, items: Sequence[Item], *, learnt: bool) -> list[TokenSequence]:
         return [
-            self._text(item.text, learnt=learnt)
+            self._encode_text(item.text, learnt=learnt)
             if isinstance(item, TextItem)
             else self.encode_picture(item.image, learnt=learnt)
             for item in items
         ]
 
-    def _text(self, text: str, *, learnt: bool) -> TokenSequence:
-        return _sequence(self.tokenizer.encode(text), learnt=learnt)
+    def _encode_text(self, text: str, *, learnt: bool) -> TokenSequence:
+        return _make_sequence(self.tokenizer.encode(text), learnt=learnt)
 
 
 def join_sequences(parts: Sequence[TokenSequence]) -> TokenSequence:
@@ -197,7 +199,7 @@ def join_sequences(parts: Sequence[TokenSequence]) -> TokenSequence:
     )
 
 
-def _sequence(
+def _make_sequence(
     numbers: Sequence[int], *, learnt: bool, pictures: tuple[str, ...] = (), said: tuple[str, ...] = ()
 ) -> TokenSequence:
     return TokenSequence(np.array(numbers, np.int64), np.full(len(numbers), learnt), pictures, said)

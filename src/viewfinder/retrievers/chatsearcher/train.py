@@ -103,7 +103,7 @@ def train(plan: TrainPlan) -> TrainingResult:
     card = replace(prepared.card(plan, stage), figures=dict(fitted.figures), trained_on=plan.list_training())
     if stage.name in ("instruction", "comparison"):
         measured = ValidationExamples.of(stage, prepared.val, prepared.codec, preset.model.longest, prepared.sentences)
-        features = _to(network.log_temperature.device, prepared.features["val"])
+        features = _move_tensors(network.log_temperature.device, prepared.features["val"])
         bias = choose_picture_bias(network, features, measured, default=0.0)
         card = replace(card, settings={**card.settings, "leaning": bias})
     best = plan.out / "best.safetensors"
@@ -173,7 +173,7 @@ def prepare_training(plan: TrainPlan, preset: Preset, start: Card | None) -> Pre
         every_turn = ("USER:", "ASSISTANT:") * len(train.rows)  # so that what every turn contains becomes few pieces
         texts = (text for some in train.examples.values() for one in some for text in one.texts)
         tokenizer = train_tokenizer(chain(every_turn, texts), model.pieces)
-    sentences, width, version = _sentence_lookup(plan, model, (train, val))
+    sentences, width, version = _make_sentence_lookup(plan, model, (train, val))
     if plan.start is not None and start is not None:
         check_start_sentences(plan.start, start, version)
     seed_all(plan.seed)
@@ -227,7 +227,7 @@ def _build_network(
     return network
 
 
-def _sentence_lookup(
+def _make_sentence_lookup(
     plan: TrainPlan, model: ModelSettings, data: tuple[TrainingData, ...]
 ) -> tuple[SentenceLookup | None, int, str]:
     """The function that gives sentence vectors of what users say, if they are read; their width and version."""
@@ -264,7 +264,7 @@ def stage_job(plan: TrainPlan, preset: Preset, prepared: PreparedTraining, stage
         )
     network.holds_pieces = held
 
-    features_on = cache(lambda device, split: _to(device, prepared.features[split]))
+    features_on = cache(lambda device, split: _move_tensors(device, prepared.features[split]))
 
     def loss(network: ChatSearcherNetwork, batch: SequenceBatch) -> tuple[Tensor, dict[str, Tensor]]:
         return batch_loss(network, features_on(batch.numbers_bl.device, "train"), batch, preset.loss)
@@ -358,7 +358,7 @@ def validate_stage(
     rows: dict[str, list[Tensor]] = {}
     losses = []
     for kind, numbers in measured.kinds:
-        batch = _to(network.log_temperature.device, measured.examples.batch(np.array(numbers)))
+        batch = _move_tensors(network.log_temperature.device, measured.examples.batch(np.array(numbers)))
         loss, _ = loss_of(network, features, batch)
         losses.append(float(loss) * len(numbers))
         # The last target picture of each sequence.
@@ -401,7 +401,7 @@ def choose_picture_bias(
     codec = measured.examples.codec
     margins, shows = [], []
     for _, numbers in measured.kinds:
-        batch = _to(network.log_temperature.device, measured.examples.batch(np.array(numbers)))
+        batch = _move_tensors(network.log_temperature.device, measured.examples.batch(np.array(numbers)))
         states_ph = network(batch, features.select(batch.rows_c)).flatten(0, 1)
         # An answer continues after what is learnt, and after a picture, whose slots are not learnt.
         before_bl = pad(batch.numbers_bl[:, :-1], (1, 0))
@@ -430,5 +430,5 @@ def best_threshold(shows_i: Float64[np.ndarray, " i"], says_j: Float64[np.ndarra
     return -float(between[int(np.argmax(right))])
 
 
-def _to(device: torch.device, tensors: Tensors) -> Tensors:
+def _move_tensors(device: torch.device, tensors: Tensors) -> Tensors:
     return type(tensors)(*(tensor.to(device) for tensor in tensors))

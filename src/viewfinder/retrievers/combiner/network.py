@@ -55,13 +55,13 @@ class CombinerNetwork(nn.Module):
         self, state_bd: Float[Tensor, "b d"], text_bd: Float[Tensor, "b d"], picture_bd: Float[Tensor, "b d"]
     ) -> Float[Tensor, "b d"]:
         """The query of a turn."""
-        read = [self._dropped(self.text(text_bd)), self._dropped(self.picture(picture_bd))]
+        read = [self._activate_rows(self.text(text_bd)), self._activate_rows(self.picture(picture_bd))]
         joined_bj = torch.cat(read, dim=-1)
         if self.settings.memory == "gru":
             joined_bj = joined_bj + self.recall(state_bd)
-        share_b1 = torch.sigmoid(self.share_out(self._dropped(self.share(joined_bj))))
-        mixed_bd = self.out(self._dropped(self.mixed(joined_bj)))
+        share_b1 = torch.sigmoid(self.share_out(self._activate_rows(self.share(joined_bj))))
+        mixed_bd = self.out(self._activate_rows(self.mixed(joined_bj)))
         return normalize(mixed_bd + share_b1 * text_bd + (1 - share_b1) * picture_bd, dim=-1)
 
-    def _dropped(self, rows: Float[Tensor, "b h"]) -> Float[Tensor, "b h"]:
+    def _activate_rows(self, rows: Float[Tensor, "b h"]) -> Float[Tensor, "b h"]:
         return dropout(torch.relu(rows), self.settings.dropout, self.training)

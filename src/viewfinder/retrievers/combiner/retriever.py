@@ -43,15 +43,15 @@ Row = Float32[np.ndarray, " d"]
 
 def numpy_combine(arrays: Arrays, settings: ModelSettings, state_d: Row, text_d: Row, picture_d: Row) -> Row:
     """`CombinerNetwork.combine`: the query of a turn."""
-    joined_j = np.concatenate([_positive(arrays, "text", text_d), _positive(arrays, "picture", picture_d)])
+    joined_j = np.concatenate([_map_positive(arrays, "text", text_d), _map_positive(arrays, "picture", picture_d)])
     if settings.memory == "gru":
         joined_j = joined_j + arrays["recall.weight"] @ state_d
-    share_1 = numpy_sigmoid(numpy_linear(arrays, "share_out", _positive(arrays, "share", joined_j)))
-    mixed_d = numpy_linear(arrays, "out", _positive(arrays, "mixed", joined_j))
+    share_1 = numpy_sigmoid(numpy_linear(arrays, "share_out", _map_positive(arrays, "share", joined_j)))
+    mixed_d = numpy_linear(arrays, "out", _map_positive(arrays, "mixed", joined_j))
     return np.asarray(unit_rows(mixed_d + share_1 * text_d + (1 - share_1) * picture_d), np.float32)
 
 
-def _positive(arrays: Arrays, name: str, rows: Float[np.ndarray, " i"]) -> Float[np.ndarray, " o"]:
+def _map_positive(arrays: Arrays, name: str, rows: Float[np.ndarray, " i"]) -> Float[np.ndarray, " o"]:
     return np.asarray(np.maximum(numpy_linear(arrays, name, rows), 0))
 
 
@@ -152,7 +152,7 @@ class Combiner:
             adapters=(*state.adapters, *said.adapters),
             operations=said.operations,
         )
-        return self._looking_for(state, turn, said) if said.text or said.picture is not None else state
+        return self._update_query(state, turn, said) if said.text or said.picture is not None else state
 
     def query(self, state: CombinerState) -> Query:
         """One part: the query of the last turn that said something."""
@@ -168,7 +168,7 @@ class Combiner:
 
     # -- inside
 
-    def _looking_for(self, state: CombinerState, turn: ResolvedTurn, said: PictureTurn) -> CombinerState:
+    def _update_query(self, state: CombinerState, turn: ResolvedTurn, said: PictureTurn) -> CombinerState:
         """The state with the query of a turn that says something."""
         adapters = state.adapters
         picture_d = None if said.picture is None else np.asarray(said.picture.vectors["global"], np.float32)

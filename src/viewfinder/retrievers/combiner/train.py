@@ -179,7 +179,7 @@ def train(plan: TrainPlan) -> training.TrainingResult:
         training.TrainingJob(
             network=network,
             batches=training.draw_epochs(len(train), preset.batch, lambda rows_b, rng: make_batch(train, rows_b)),
-            loss=partial(_lost, scale=preset.scale, repeats=preset.repeats),
+            loss=partial(_measure_loss, scale=preset.scale, repeats=preset.repeats),
             settings=preset.training,
             card=training.Card(system=SYSTEM, preset=plan.preset, encoder=space, settings=known),
             validate=partial(validate_network, turns=val, scale=preset.scale, repeats=preset.repeats),
@@ -209,7 +209,7 @@ def tell_targets_apart(
     return cross_entropy(logits_qq, torch.arange(len(rows_q), device=rows_q.device))
 
 
-def _lost(
+def _measure_loss(
     network: CombinerNetwork, batch: Batch, *, scale: float, repeats: Repeats
 ) -> tuple[Tensor, Mapping[str, Tensor]]:
     """The loss of all turns of a batch, each told from the targets of all turns of all processes' batches."""

@@ -57,13 +57,13 @@ class DrilldownNetwork(nn.Module):
         self, regions_bke: Float[Tensor, "b k e"], whole_bg: Float[Tensor, "b g"]
     ) -> Float[Tensor, "b all d"]:
         """Pictures as unit vectors: their regions, and the whole as the last one if the settings say so."""
-        vectors_bkd: Tensor = self.project(self._scaled("regions", regions_bke))
+        vectors_bkd: Tensor = self.project(self._scale_input("regions", regions_bke))
         if not self.settings.whole:
             return vectors_bkd
-        whole_bd = self.project_whole(self._scaled("whole", whole_bg))
+        whole_bd = self.project_whole(self._scale_input("whole", whole_bg))
         return torch.cat([vectors_bkd, whole_bd[:, None]], dim=1)
 
-    def _scaled(self, name: str, raw: Float[Tensor, "*b e"]) -> Float[Tensor, "*b e"]:
+    def _scale_input(self, name: str, raw: Float[Tensor, "*b e"]) -> Float[Tensor, "*b e"]:
         scaled = shared.scale_raw(self, name, raw) if self.settings.standardised else raw
         return dropout(scaled, self.settings.dropout, self.training)
 

@@ -66,7 +66,7 @@ class Drilldown:
         self.space = RegionSpace(
             name=f"{SYSTEM}-{weights.fingerprint}",
             raw_version=card.encoder,
-            project=self._project,
+            project=self._project_pictures,
             regions=card.settings["regions"] + self.settings.whole,
             width=self.settings.width,
             temperature=self.settings.factor,
@@ -83,7 +83,7 @@ class Drilldown:
         """The state with the turn's sentences written."""
         heard = verbalize_turn(turn)
         for sentence in heard.sentences:
-            state = self._written(state, self._read(sentence, turn.sentences), (turn.number, sentence))
+            state = self._write_sentence(state, self._read(sentence, turn.sentences), (turn.number, sentence))
         return replace(state, excluded=heard.after(state.excluded), adapters=(*state.adapters, *heard.adapters))
 
     def query(self, state: DrilldownState) -> Query:
@@ -105,7 +105,7 @@ class Drilldown:
 
     # -- inside
 
-    def _written(
+    def _write_sentence(
         self, state: DrilldownState, query_d: Float[np.ndarray, " d"], said: tuple[int, str]
     ) -> DrilldownState:
         """The state with a sentence written into one slot, or into each by the policy's share."""
@@ -150,7 +150,7 @@ class Drilldown:
         logits_m = numpy_linear(self._arrays, "policy.4", rows)[:, 0]
         return np.maximum(logits_m, 0.0) if self.settings.policy_relu else logits_m
 
-    def _project(self, raw: RawPictures) -> Float32[np.ndarray, "n k d"]:
+    def _project_pictures(self, raw: RawPictures) -> Float32[np.ndarray, "n k d"]:
         assert raw.regions_nre is not None
         regions, whole = ("regions", "whole") if self.settings.standardised else (None, None)
         vectors_nkd = numpy_project_regions(self._arrays, "project", raw.regions_nre, scaled_by=regions)

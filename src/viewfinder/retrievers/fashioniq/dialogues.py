@@ -172,13 +172,13 @@ def draw_dialogues(
     sizes = np.array([len(kind) for kind in kinds])
     number = int(rng.choice(len(kinds), p=sizes / sizes.sum()))
     kind, turns = kinds[number], preset.turns
-    targets_b, shown_b, which_b = (_any(rng, count, size) for count in (len(kind), len(kind), 2**31))
-    others_bt = _any(rng, len(kind), size, turns)
+    targets_b, shown_b, which_b = (_draw_numbers(rng, count, size) for count in (len(kind), len(kind), 2**31))
+    others_bt = _draw_numbers(rng, len(kind), size, turns)
     begins_b, attributed_b = torch.from_numpy(rng.random((2, size)))
     recorded_b = begins_b < (1.0 if preset.simulator == "recorded" else preset.recorded)
     recorded_b &= len(kind.target_p) > 0
     if len(kind.target_p):
-        pairs_b = _any(rng, len(kind.target_p), size)
+        pairs_b = _draw_numbers(rng, len(kind.target_p), size)
         targets_b = torch.where(recorded_b, kind.target_p[pairs_b], targets_b)
         shown_b = torch.where(recorded_b, kind.candidate_p[pairs_b], shown_b)
     described_b = (begins_b >= preset.recorded) & (begins_b < preset.recorded + preset.described)
@@ -249,7 +249,7 @@ def move_kinds(kinds: tuple[GarmentKind, ...], device: torch.device) -> tuple[Ga
     return tuple(found)
 
 
-def _any(rng: np.random.Generator, count: int, *shape: int) -> Int[Tensor, ...]:
+def _draw_numbers(rng: np.random.Generator, count: int, *shape: int) -> Int[Tensor, ...]:
     """Random integers below `count`."""
     return torch.from_numpy(rng.integers(count, size=shape))
 

@@ -172,11 +172,11 @@ class TransformerRetriever(FeedbackNetwork):
         mask = there_bl[:, None].expand(-1, asking, -1) if self.settings.padding_mask else None  # None: all is seen
         if whole:
             tokens_blh, seen = torch.cat([state.tokens_blh, tokens_bth], dim=1), state.seen
-            summed_bh = _summed(self.encoder(tokens_blh, mask), there_bl)
+            summed_bh = _sum_tokens(self.encoder(tokens_blh, mask), there_bl)
         else:
             tokens_blh = state.tokens_blh
             encoded_bth, seen = self.encoder.step(tokens_bth, state.seen or None, mask)
-            summed_bh = state.summed_bh + _summed(encoded_bth, own_bt)
+            summed_bh = state.summed_bh + _sum_tokens(encoded_bth, own_bt)
         query_bh = self.looks.compared(self.head(relu(summed_bh / there_bl.sum(dim=1, keepdim=True))))
         return TokenHistory(state.turns + 1, there_bl, tokens_blh, seen, summed_bh), query_bh
 
@@ -212,7 +212,7 @@ def pad_numbers(numbers_bl: Int[Tensor, "b _"], count: int) -> Int[Tensor, "b {c
     return pad(numbers_bl[:, :count], (0, max(0, count - numbers_bl.shape[1])), value=NO_WORD)
 
 
-def _summed(tokens_blh: Float[Tensor, "b l h"], there_bl: Bool[Tensor, "b l"]) -> Float[Tensor, "b h"]:
+def _sum_tokens(tokens_blh: Float[Tensor, "b l h"], there_bl: Bool[Tensor, "b l"]) -> Float[Tensor, "b h"]:
     """The sum of the tokens that are there."""
     return torch.einsum("blh,bl->bh", tokens_blh, there_bl.to(tokens_blh.dtype))
 
@@ -317,14 +317,14 @@ class CompositionRetriever(FeedbackNetwork):
 
     def step(self, state: tuple[()], feedback: Feedback) -> tuple[tuple[()], Float[Tensor, "b h"]]:
         """The query of one turn, whatever was said before it."""
-        read = {modality: self._read(modality, feedback) for modality in self.settings.modalities}
+        read = {modality: self._read_modality(modality, feedback) for modality in self.settings.modalities}
         joined_bj = torch.cat(list(read.values()), dim=-1)
         query_bh = self.joint(joined_bj)
         if self.settings.gate:
             query_bh = query_bh + torch.sigmoid(self.gate(joined_bj)) * self.through(read["text"])
         return (), self.looks.compared(query_bh)
 
-    def _read(self, modality: Modality, feedback: Feedback) -> Float[Tensor, "b w"]:
+    def _read_modality(self, modality: Modality, feedback: Feedback) -> Float[Tensor, "b w"]:
         """The vector of one modality, in its own width."""
         if modality == "image":
             return shown_pictures(feedback)

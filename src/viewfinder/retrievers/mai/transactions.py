@@ -83,7 +83,7 @@ def read_training_transactions(plan: TrainPlan, split: str, preset: Preset) -> T
     parts = []
     for folder in plan.data:
         captioned = (folder / CAPTIONS).is_file() and not any((folder / "modifiers").glob("*_*_cap.json"))
-        parts.append((_captioned if captioned else _recorded)(plan, folder, split, preset))
+        parts.append((_read_captioned if captioned else _read_recorded)(plan, folder, split, preset))
     if not any(part.said for part in parts):
         raise BadInput(
             f"{', '.join(map(str, plan.data))}: no transactions of {split!r}, or none whose pictures all have vectors"
@@ -103,7 +103,7 @@ def read_training_transactions(plan: TrainPlan, split: str, preset: Preset) -> T
     )
 
 
-def _recorded(plan: TrainPlan, folder: Path, split: str, preset: Preset) -> TrainingTransactions:
+def _read_recorded(plan: TrainPlan, folder: Path, split: str, preset: Preset) -> TrainingTransactions:
     """The transactions of a folder of FashionMT."""
     regions = preset.model.image != "whole"
     found, transactions, _ = read_transaction_rows(plan, folder, split, preset.sources, regions=regions)
@@ -111,10 +111,10 @@ def _recorded(plan: TrainPlan, folder: Path, split: str, preset: Preset) -> Trai
     rows_n = sorted({row for _, rows in transactions for row in rows})
     place = {row: at for at, row in enumerate(rows_n)}
     said = tuple(transaction_texts(one, tuple(place[row] for row in rows), preset.model) for one, rows in transactions)
-    return _of_rows(preset, found, rows_n, tuple(captions.get(row, "") for row in rows_n), said)
+    return _take_rows(preset, found, rows_n, tuple(captions.get(row, "") for row in rows_n), said)
 
 
-def _captioned(plan: TrainPlan, folder: Path, split: str, preset: Preset) -> TrainingTransactions:
+def _read_captioned(plan: TrainPlan, folder: Path, split: str, preset: Preset) -> TrainingTransactions:
     """`STARTS` dialogues a picture, drawn with a seed of their own. A picture's caption is its first one."""
     found = plan.vectors(folder, regions=preset.model.image != "whole")
     pictures, _ = read_flickr8k(folder)
@@ -133,10 +133,10 @@ def _captioned(plan: TrainPlan, folder: Path, split: str, preset: Preset) -> Tra
         texts = tuple(str(rng.choice(sentences[row][-4:])) for row in rows[1:])
         said.append(TransactionTexts(rows, texts, texts, drawn_from=texts))
     plan.notify(f"{folder}, {split}: {len(said):,} dialogues about captioned pictures")
-    return _of_rows(preset, found, rows_n, tuple(one[0] for one in sentences), tuple(said))
+    return _take_rows(preset, found, rows_n, tuple(one[0] for one in sentences), tuple(said))
 
 
-def _of_rows(
+def _take_rows(
     preset: Preset, found: Features, rows_n: list[int], captions: tuple[str, ...], said: tuple[TransactionTexts, ...]
 ) -> TrainingTransactions:
     """Transactions about some rows of the vectors of a data set."""

@@ -83,11 +83,11 @@ class CaptionedPictures:
 
     def globals_of(self, positions: Positions) -> Float32[np.ndarray, "b g"]:
         """Raw global vectors of some pictures."""
-        return self._gathered([raw_ng for raw_ng, _ in self.blocks], positions)
+        return self._gather_rows([raw_ng for raw_ng, _ in self.blocks], positions)
 
     def regions_of(self, positions: Positions) -> Float32[np.ndarray, "b r e"]:
         """Raw region vectors of some pictures."""
-        return self._gathered([regions_nre for _, regions_nre in self.blocks], positions)
+        return self._gather_rows([regions_nre for _, regions_nre in self.blocks], positions)
 
     def dialogue(self, position: int, rng: np.random.Generator | None = None) -> tuple[str, ...]:
         """What is said of a picture in `turns` turns: random captions in any order (training), or without `rng` the
@@ -103,7 +103,9 @@ class CaptionedPictures:
         """Every sentence that a dialogue may contain, once, sorted."""
         return tuple(sorted({sentence for sentences in self.sentences for sentence in sentences}))
 
-    def _gathered(self, arrays: Sequence[Num[np.ndarray, "_ ..."]], positions: Positions) -> Float32[np.ndarray, ...]:
+    def _gather_rows(
+        self, arrays: Sequence[Num[np.ndarray, "_ ..."]], positions: Positions
+    ) -> Float32[np.ndarray, ...]:
         at_b = np.asarray(positions, np.intp)
         found = np.empty((len(at_b), *arrays[0].shape[1:]), np.float32)
         for number, array in enumerate(arrays):
@@ -138,7 +140,7 @@ def read_captioned_pictures(
         BadInput: data is missing or damaged, or no picture has vectors.
         UnknownName: there is no such split.
     """
-    pictures, turns = _read(data, split, notify)
+    pictures, turns = _read_split(data, split, notify)
     progress = report_tenths(notify, f"vectors of {data}:")
     if has_detector_features(data):
         found = read_detector_features(data, split, whole=whole, out=features_folder, progress=progress)
@@ -196,7 +198,7 @@ def build_caption_vocabulary(*folders: Path, fewest: int = MIN_COUNT_IN_CODE) ->
     for folder in folders:
         if list_splits(folder) and (published := find_layout(folder).caches / VOCABULARY).is_file():
             return read_vocabulary(published)
-    pictures = (picture for folder in folders for picture in _read(folder, "train", lambda line: None)[0])
+    pictures = (picture for folder in folders for picture in _read_split(folder, "train", lambda line: None)[0])
     return build_vocabulary((caption for picture in pictures for caption in picture.captions), fewest=fewest)
 
 
@@ -208,7 +210,7 @@ class _Captioned:
     captions: tuple[str, ...]
 
 
-def _read(data: Path, split: str, notify: Notify) -> tuple[list[_Captioned], int]:
+def _read_split(data: Path, split: str, notify: Notify) -> tuple[list[_Captioned], int]:
     """The pictures of a split, with distinct lower-case captions, and how many captions make a dialogue."""
     notify(f"reading {data}, {split}")
     if list_splits(data):

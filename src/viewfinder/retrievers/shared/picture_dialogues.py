@@ -115,7 +115,7 @@ def read_picture_dialogues(
             f"`viewfinder dialogues` writes them, visdial_1.0_{split}.json, or captions"
         )
     vectors = features(data, encoder, out=features_folder, progress=report_tenths(notify, f"vectors of {data}:"))
-    row_of = {image: _row(vectors, image) for image in dict.fromkeys(dialogue.image for dialogue in dialogues)}
+    row_of = {image: _find_row(vectors, image) for image in dict.fromkeys(dialogue.image for dialogue in dialogues)}
     rows = sorted({row for row in row_of.values() if row is not None})
     place = {row: at for at, row in enumerate(rows)}
     kept = tuple(
@@ -160,14 +160,14 @@ def _choose_sources(data: Path, split: str, pattern: str) -> Sequence[_Source]:
     folders = [folder for folder in (data, data / "visdial", data / "VisDial") if folder.is_dir()]
     with_file = (one for one in folders if (one / file_name).is_file() or (one / split / file_name).is_file())
     visdial = [("visdial_1.0", partial(read_visdial, folder, split)) for folder in islice(with_file, 1)]
-    kinds: tuple[Sequence[_Source], ...] = (dialogues, visdial, _captions(data, split))
+    kinds: tuple[Sequence[_Source], ...] = (dialogues, visdial, _list_captions(data, split))
     if pattern == "*":
         return next((kind for kind in kinds if kind), ())
     names = [name.strip() for name in pattern.split(",")]
     return [source for kind in kinds for source in kind if any(fnmatchcase(source[0], name) for name in names)]
 
 
-def _captions(data: Path, split: str) -> list[_Source]:
+def _list_captions(data: Path, split: str) -> list[_Source]:
     if not has_captions(data):
         return []
 
@@ -189,7 +189,7 @@ def _captions(data: Path, split: str) -> list[_Source]:
     return [(CAPTIONS, read)]
 
 
-def _row(found: Features, image: str) -> int | None:
+def _find_row(found: Features, image: str) -> int | None:
     """The row of a picture, by its path or by its name in a dialogue file; None if it has no vectors.
 
     VisDial has numbers only; if the file is not named like VisDial's own, the number is enough.
