@@ -27,7 +27,7 @@ from viewfinder.tuning import QuestionPlan, QuestionReport, question_settings, t
 from viewfinder.tuning.dialogues import read_dialogue_splits
 from viewfinder.tuning.pool import build_pool
 from viewfinder.tuning.question_networks import HeldOutAnswers
-from viewfinder.tuning.questions import accuracies
+from viewfinder.tuning.questions import measure_accuracies
 from viewfinder.weights import TrainingList, read_card
 
 ENCODER = ColourEncoder()
@@ -232,7 +232,7 @@ def test_accuracies_of_few_answers_are_drawn_towards_the_mean() -> None:
         np.zeros(4),
         np.zeros(4),
     )
-    found = accuracies(told)
+    found = measure_accuracies(told)
     assert found[None] == (0.5, 0.25)
     assert found[3] == pytest.approx(((2 + 5) / 12, (1 + 2.5) / 12), abs=1e-4)
     assert found[5] == pytest.approx((5 / 12, 2.5 / 12), abs=1e-4)

@@ -47,22 +47,22 @@ _LITTLE_WORDS = frozenset(_LITTLE_WORDS_TEXT.split())
 """Words that say nothing about a picture on their own."""
 
 
-def with_labels(
+def add_labels(
     kind: CaptionedVectors, encoder: StarterEncoder, said: Sequence[tuple[Sequence[str], Sequence[str]]]
 ) -> CaptionedVectors:
-    """The kind together with the words that hold for many of its pictures; `said` as in `labels_of`."""
-    labels, holds_nl = labels_of(said)
+    """The kind together with the words that hold for many of its pictures; `said` as in `find_labels`."""
+    labels, holds_nl = find_labels(said)
     if not labels:
         return kind
     return replace(kind, labels=tuple(labels), labels_ls=encoder.sentences(labels), holds_nl=holds_nl)
 
 
-def labels_of(said: Sequence[tuple[Sequence[str], Sequence[str]]]) -> tuple[list[str], Bool[np.ndarray, "n l"]]:
+def find_labels(said: Sequence[tuple[Sequence[str], Sequence[str]]]) -> tuple[list[str], Bool[np.ndarray, "n l"]]:
     """Words of texts, and whole catalogue values, that hold for a fair share of the pictures.
 
     They teach the head what single words such as colours mean; whole names alone do not.
 
-    >>> labels_of([(["Red shirt"], ["Men"]), (["Red dress"], ["Women"]), (["Blue hat"], ["Men"])])[0]
+    >>> find_labels([(["Red shirt"], ["Men"]), (["Red dress"], ["Women"]), (["Blue hat"], ["Men"])])[0]
     ['blue', 'dress', 'hat', 'shirt', 'women']
     """
     words_n = [
@@ -346,4 +346,4 @@ def _encode_captioned(
     captions = tuple(text for found in texts for text in found)
     raw_vnr = np.stack([raw[path] for path in paths])[None]
     kind = CaptionedVectors(raw_vnr, encoder.sentences(captions), owners_m, captions)
-    return with_labels(kind, encoder, [said[path] for path in paths]), paths
+    return add_labels(kind, encoder, [said[path] for path in paths]), paths

@@ -94,7 +94,7 @@ def _train_networks(
 def question_records(pool: Sequence[PoolEntry], told: HeldOutAnswers | None) -> list[dict[str, Any]]:
     """The pool as the card has it: `PoolQuestion` without what its text says."""
     total = sum(question.asked for question in pool)
-    measured = {} if told is None else accuracies(told)
+    measured = {} if told is None else measure_accuracies(told)
     unmeasured = measured.get(None, (0.0, 0.0))
     records = []
     for question in pool:
@@ -108,7 +108,7 @@ def question_records(pool: Sequence[PoolEntry], told: HeldOutAnswers | None) -> 
     return records
 
 
-def accuracies(told: HeldOutAnswers) -> dict[int | None, tuple[float, float]]:
+def measure_accuracies(told: HeldOutAnswers) -> dict[int | None, tuple[float, float]]:
     """By question: how often the likeliest answer was right, and how often the most frequent one; None: overall."""
     overall = float(told.right_n.mean()), float(told.plain_n.mean())
     found: dict[int | None, tuple[float, float]] = {None: overall}

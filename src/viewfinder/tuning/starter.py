@@ -21,7 +21,7 @@ from viewfinder.encoders.starter.encoder import Head
 from viewfinder.encoders.starter.fit import CaptionedVectors, RefineSettings, fit_head
 from viewfinder.metrics import recall_at, target_ranks
 from viewfinder.pictures import AtMost, Limits, decode
-from viewfinder.tuning.collection import Tell, with_labels
+from viewfinder.tuning.collection import Tell, add_labels
 from viewfinder.tuning.verdicts import Photographs, calibrate_conversations
 from viewfinder.weights import TrainingList
 
@@ -111,7 +111,7 @@ def train_starter(data: Path, out: Path, report: Tell | None = None) -> TrainRep
         f"{name}: {len(listed)} pictures": names_digest(listed) for name, listed in sorted(pictures.lists.items())
     }
     head.save(out / "head.safetensors", card=counts | {"trained_on": trained_on})
-    figures = {f"R@10 after turn {turn}, choose": value for turn, value in enumerate(recalls(head, choose), 1)}
+    figures = {f"R@10 after turn {turn}, choose": value for turn, value in enumerate(measure_recalls(head, choose), 1)}
     figures["bits told of a photograph's labels, choose"] = told
     card = out / "figures.txt"
     lines = [*(f"{name}, list {digest}" for name, digest in counts.items())]
@@ -143,7 +143,7 @@ def read_training_pictures(data: Path, cache: Path, encoder: StarterEncoder, tel
     return TrainingPictures(photos, homes, products, lists)
 
 
-def recalls(head: Head, kind: CaptionedVectors, *, turns: int = 5) -> list[float]:
+def measure_recalls(head: Head, kind: CaptionedVectors, *, turns: int = 5) -> list[float]:
     """R@10 after each turn, one caption per turn in file order, for the pictures that have so many captions."""
     pictures_nd = head.pictures(kind.raw_vnr[0])
     likeness_mn = head.sentences(kind.captions_ms, kind.texts) @ pictures_nd.T - head.background(pictures_nd)
@@ -199,7 +199,7 @@ def _split_by_part(
     said: list[tuple[Sequence[str], Sequence[str]]] = [
         (picture.captions, ()) for picture, part in zip(pictures, of_n, strict=True) if part == "fit"
     ]
-    return parts | {"fit": with_labels(parts["fit"], encoder, said)}
+    return parts | {"fit": add_labels(parts["fit"], encoder, said)}
 
 
 def _encode_view(
@@ -209,11 +209,11 @@ def _encode_view(
     for start in range(0, len(pictures), 64):
         files = [picture.path.read_bytes() for picture in pictures[start : start + 64]]
         decoded = (decode(file, limits=Limits(), fit=AtMost(1024)).pixels for file in files)
-        rows.append(encoder.pictures([view_of(it, view, at) for at, it in enumerate(decoded, start)]).global_bd)
+        rows.append(encoder.pictures([make_view(it, view, at) for at, it in enumerate(decoded, start)]).global_bd)
     return np.concatenate(rows).astype(np.float16)
 
 
-def view_of(pixels: UInt8[np.ndarray, "_h _w 3"], view: int, number: int) -> UInt8[np.ndarray, "_h2 _w2 3"]:
+def make_view(pixels: UInt8[np.ndarray, "_h _w 3"], view: int, number: int) -> UInt8[np.ndarray, "_h2 _w2 3"]:
     """View 0 is the picture, 1 its mirror image, later ones seeded crops of 75-95 % of each side, some mirrored."""
     if view == 0:
         return pixels

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from viewfinder.data.chatsearch import ImageItem, TextItem
 from viewfinder.errors import BadInput
-from viewfinder.retrievers.chatsearcher.batches import StageExamples, bucket_by_length, compares, mix_examples
+from viewfinder.retrievers.chatsearcher.batches import StageExamples, asks_about_picture, bucket_by_length, mix_examples
 from viewfinder.retrievers.chatsearcher.sequence import ExampleTurn, SequenceCodec, TrainingExample
 from viewfinder.retrievers.chatsearcher.settings import ExampleKind, Mixture, Stage
 from viewfinder.training.presets import TrainingSettings
@@ -76,10 +76,10 @@ def test_no_lesson_comes_again_before_all_of_its_kind_have(first: int, second: i
 
 def test_a_text_is_compared_if_a_picture_came_before_it() -> None:
     again = ExampleTurn("user", (TextItem("in red"),))
-    assert [compares(one) for one in (tchat("red"), visual("yes"))] == [False, True]
-    assert compares(TrainingExample((*tchat("red").turns, again), "tchat"))
+    assert [asks_about_picture(one) for one in (tchat("red"), visual("yes"))] == [False, True]
+    assert asks_about_picture(TrainingExample((*tchat("red").turns, again), "tchat"))
     # What the assistant says, and a picture after the last text, do not count.
-    assert not compares(TrainingExample((again, *tchat("red").turns), "tchat"))
+    assert not asks_about_picture(TrainingExample((again, *tchat("red").turns), "tchat"))
 
 
 # -- batches

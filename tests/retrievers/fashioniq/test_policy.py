@@ -85,7 +85,7 @@ def test_the_loss_by_hand() -> None:
 
 def by_hand(frozen: RecurrentRetriever, turn: int, state_1h: Tensor, candidate: int, target: int) -> int:
     """One dialogue held picture by picture: the sum of the target's ranks in the turns that are left, and one more."""
-    gallery_nh, total, shown = frozen.looks.projected(shelf().read_nx), 0, candidate
+    gallery_nh, total, shown = frozen.looks.project_input(shelf().read_nx), 0, candidate
     for _ in range(turn + 1, 3 + 1):
         words_1l = told(torch.tensor([shown]), torch.tensor([target]))
         heard = Feedback(words_1l, torch.zeros(1, 0).long(), gallery_nh[shown][None], torch.tensor([True]))
@@ -116,7 +116,7 @@ def test_the_loss_of_a_turn_is_about_the_candidate_after_which_the_target_ranks_
     torch.manual_seed(5)
     found = policy_loss(model, frozen, shelf(), dialogues(turns=1), POLICY)[0]
     with torch.no_grad():
-        gallery_nh = frozen.looks.projected(shelf().read_nx)
+        gallery_nh = frozen.looks.project_input(shelf().read_nx)
         words_bl = told(dialogues().shown_b, dialogues().targets_b)
         heard = Feedback(words_bl, torch.zeros(3, 0).long(), gallery_nh[dialogues().shown_b], dialogues().seen_b)
         state_bh, queries_bh = frozen.step(frozen.begin(3), heard)

@@ -108,7 +108,7 @@ def keep_texts(example: TrainingExample) -> TrainingExample | None:
     return TrainingExample(turns, example.kind) if turns else None
 
 
-def compares(example: TrainingExample) -> bool:
+def asks_about_picture(example: TrainingExample) -> bool:
     """Whether a user says something when a picture was seen already, in this turn or before."""
     seen = False
     for turn in example.turns:

@@ -23,7 +23,7 @@ from torch.nn.functional import pad
 
 from viewfinder.data.chatsearch import TextItem
 from viewfinder.errors import BadInput
-from viewfinder.retrievers.chatsearcher.batches import SentenceLookup, SequenceBatch, StageExamples, compares
+from viewfinder.retrievers.chatsearcher.batches import SentenceLookup, SequenceBatch, StageExamples, asks_about_picture
 from viewfinder.retrievers.chatsearcher.comparison import fit_comparison
 from viewfinder.retrievers.chatsearcher.loss import (
     FeaturePool,
@@ -253,7 +253,7 @@ def stage_job(plan: TrainPlan, preset: Preset, prepared: PreparedTraining, stage
     network, codec = prepared.network, prepared.codec
     known = prepared.train.examples
     if stage.name == "comparison" and not preset.model.points:
-        known = {kind: tuple(filter(compares, some)) for kind, some in known.items()}
+        known = {kind: tuple(filter(asks_about_picture, some)) for kind, some in known.items()}
     examples = StageExamples.of(stage, known, codec, prepared.train.rows, preset.model.longest, prepared.sentences)
     measured = ValidationExamples.of(stage, prepared.val, codec, preset.model.longest, prepared.sentences)
     # Whether the language model is frozen, except for the vectors of its new pieces.

@@ -21,7 +21,7 @@ from torch import Tensor
 from viewfinder.data.fashion_iq import join_captions, shuffle_first_pictures
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.fashioniq.garments import Garments
-from viewfinder.retrievers.fashioniq.loss import feedback_turn_loss, likeness
+from viewfinder.retrievers.fashioniq.loss import feedback_turn_loss, score_likeness
 from viewfinder.retrievers.fashioniq.network import Feedback, FeedbackNetwork
 from viewfinder.retrievers.fashioniq.settings import Preset
 from viewfinder.retrievers.shared.network import DEPTH, WordNumbers, target_ranks
@@ -274,7 +274,7 @@ def roll_out(
     the shown pictures do. Dialogues that continue others begin with their `state`.
     """
     with torch.no_grad():
-        gallery_nh = network.looks.projected(kind.read_nx)
+        gallery_nh = network.looks.project_input(kind.read_nx)
     state = network.begin(len(dialogues.shown_b)) if state is None else state
     shown_b, seen_b = dialogues.shown_b, dialogues.seen_b
     place_n = torch.arange(len(kind), device=shown_b.device)
@@ -282,7 +282,7 @@ def roll_out(
     passed_bn = torch.zeros(len(shown_b), len(kind), dtype=torch.bool, device=shown_b.device)
     for turn in range(dialogues.words_btl.shape[1]):
         state, queries_bh = network.step(state, make_feedback(network, kind, dialogues, turn, shown_b, seen_b))
-        scores_bn = likeness(queries_bh.detach(), gallery_nh, network.looks.compare)
+        scores_bn = score_likeness(queries_bh.detach(), gallery_nh, network.looks.compare)
         if exclude_shown:
             passed_bn = passed_bn | ((place_n == shown_b[:, None]) & seen_b[:, None])
         yield RolloutTurn(queries_bh, scores_bn.masked_fill(passed_bn & ~wanted_bn, -torch.inf))
@@ -306,7 +306,7 @@ def make_feedback(
         rows = (kind.row_n[places_b[asked_a]] for places_b in (shown_b, dialogues.targets_b))
         words_bl = words_bl.index_copy(0, asked_a, kind.says(*rows).to(words_bl.device))
     attributes_ba = kind.attributes_na[shown_b].masked_fill(~(dialogues.attributed_b & seen_b)[:, None], NO_WORD)
-    return Feedback(words_bl, attributes_ba, network.looks.projected(kind.read_nx[shown_b]), seen_b)
+    return Feedback(words_bl, attributes_ba, network.looks.project_input(kind.read_nx[shown_b]), seen_b)
 
 
 def rollout_loss(
@@ -321,11 +321,11 @@ def rollout_loss(
 
     `strangers_mx`: pictures of other kinds that the targets are told from, if the loss is contrastive.
     """
-    strangers_mh = None if strangers_mx is None else network.looks.projected(strangers_mx)
+    strangers_mh = None if strangers_mx is None else network.looks.project_input(strangers_mx)
     lost, percentiles = [], []
     for turn, found in enumerate(roll_out(network, kind, dialogues, exclude_shown=preset.exclude_shown)):
-        others_bh = network.looks.projected(kind.read_nx[dialogues.others_bt[:, turn]])
-        targets_bh = network.looks.projected(kind.read_nx[dialogues.targets_b])
+        others_bh = network.looks.project_input(kind.read_nx[dialogues.others_bt[:, turn]])
+        targets_bh = network.looks.project_input(kind.read_nx[dialogues.targets_b])
         rows = (found.queries_bh, targets_bh, others_bh, dialogues.targets_b)
         lost.append(feedback_turn_loss(preset.loss, network.looks.compare, network.log_scale, *rows, strangers_mh))
         percentiles.append(rank_percentile(target_ranks(found.scores_bn, dialogues.targets_b), len(kind)).mean())

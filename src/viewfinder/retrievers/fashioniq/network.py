@@ -65,16 +65,16 @@ class PictureEncoder(nn.Module):
 
     def forward(self, raw_bg: Float[Tensor, "b g"]) -> Float[Tensor, "b h"]:
         """Pictures as vectors."""
-        return self.projected(self.input(raw_bg))
+        return self.project_input(self.input(raw_bg))
 
-    def projected(self, read_bx: Float[Tensor, "b x"]) -> Float[Tensor, "b h"]:
+    def project_input(self, read_bx: Float[Tensor, "b x"]) -> Float[Tensor, "b h"]:
         """Pictures as vectors, from what `input` reads of them, which never changes in a training."""
         projected_bh: Tensor = self.project(read_bx)
         if self.compare == "cosine":
             return normalize(projected_bh, dim=-1, eps=EPS)
         return self.norm(projected_bh)  # type: ignore[no-any-return]
 
-    def compared(self, query_bh: Float[Tensor, "b h"]) -> Float[Tensor, "b h"]:
+    def normalize_query(self, query_bh: Float[Tensor, "b h"]) -> Float[Tensor, "b h"]:
         """A query in the form that is compared with pictures: of length 1 for "cosine"."""
         return normalize(query_bh, dim=-1, eps=EPS) if self.compare == "cosine" else query_bh
 
@@ -177,7 +177,7 @@ class TransformerRetriever(FeedbackNetwork):
             tokens_blh = state.tokens_blh
             encoded_bth, seen = self.encoder.step(tokens_bth, state.seen or None, mask)
             summed_bh = state.summed_bh + _sum_tokens(encoded_bth, own_bt)
-        query_bh = self.looks.compared(self.head(relu(summed_bh / there_bl.sum(dim=1, keepdim=True))))
+        query_bh = self.looks.normalize_query(self.head(relu(summed_bh / there_bl.sum(dim=1, keepdim=True))))
         return TokenHistory(state.turns + 1, there_bl, tokens_blh, seen, summed_bh), query_bh
 
     def tokens(self, turn: int, feedback: Feedback) -> tuple[Float[Tensor, "b t h"], Bool[Tensor, "b t"]]:
@@ -249,7 +249,7 @@ class RecurrentRetriever(FeedbackNetwork):
                 self.attribute, pad_numbers(feedback.attributes_ba, self.settings.attributes)
             )
         state_bh = self.cell(self.joint(said_bh), state)
-        return state_bh, self.looks.compared(self.head(state_bh))
+        return state_bh, self.looks.normalize_query(self.head(state_bh))
 
 
 class SentenceConvolution(nn.Module):
@@ -322,7 +322,7 @@ class CompositionRetriever(FeedbackNetwork):
         query_bh = self.joint(joined_bj)
         if self.settings.gate:
             query_bh = query_bh + torch.sigmoid(self.gate(joined_bj)) * self.through(read["text"])
-        return (), self.looks.compared(query_bh)
+        return (), self.looks.normalize_query(query_bh)
 
     def _read_modality(self, modality: Modality, feedback: Feedback) -> Float[Tensor, "b w"]:
         """The vector of one modality, in its own width."""

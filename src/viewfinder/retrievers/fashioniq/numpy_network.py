@@ -67,7 +67,7 @@ def numpy_pictures(
 
 
 def _compared(settings: FeedbackReading, query_h: Float[np.ndarray, " h"]) -> Float32[np.ndarray, " h"]:
-    """`PictureEncoder.compared`: a query in the form that is compared with pictures."""
+    """`PictureEncoder.normalize_query`: a query in the form that is compared with pictures."""
     return np.asarray(unit_rows(query_h) if settings.compare == "cosine" else query_h, np.float32)
 
 

@@ -42,7 +42,7 @@ from viewfinder.retrievers.fashioniq.dialogues import (
     rollout_loss,
 )
 from viewfinder.retrievers.fashioniq.garments import Garments, read_garments
-from viewfinder.retrievers.fashioniq.loss import likeness
+from viewfinder.retrievers.fashioniq.loss import score_likeness
 from viewfinder.retrievers.fashioniq.network import (
     CompositionRetriever,
     FeedbackNetwork,
@@ -277,12 +277,12 @@ def policy_loss(
     shown_b, seen_b = dialogues.shown_b, dialogues.seen_b
     lost, percentiles = [], []
     with torch.no_grad():
-        gallery_nh = frozen.looks.projected(kind.read_nx)
+        gallery_nh = frozen.looks.project_input(kind.read_nx)
     for turn in range(turns):
         with torch.no_grad():
             feedback = make_feedback(frozen, kind, dialogues, turn, shown_b, seen_b)
             frozen_state, frozen_bh = frozen.step(frozen_state, feedback)
-            nearness_bn = likeness(frozen_bh, gallery_nh, frozen.looks.compare)
+            nearness_bn = score_likeness(frozen_bh, gallery_nh, frozen.looks.compare)
             candidates_bk = nearness_bn.topk(min(policy.candidates, len(kind)), dim=1).indices
             ranks_bk = try_candidates(frozen, kind, dialogues, turn, frozen_state, candidates_bk)
             best_b = candidates_bk.gather(1, ranks_bk.argmin(dim=1, keepdim=True))[:, 0]
@@ -290,7 +290,7 @@ def policy_loss(
         others_bo = torch.randint(len(kind), (size, policy.negatives), device=best_b.device)
         choices_bch = gallery_nh[torch.cat([best_b[:, None], others_bo], dim=1)]
         lost.append(choice_loss(queries_bh, choices_bch, gallery_nh[dialogues.targets_b], policy.temperature))
-        scores_bn = likeness(queries_bh.detach(), gallery_nh, network.looks.compare)
+        scores_bn = score_likeness(queries_bh.detach(), gallery_nh, network.looks.compare)
         percentiles.append(rank_percentile(target_ranks(scores_bn, dialogues.targets_b), len(kind)).mean())
         shown_b, seen_b = best_b, torch.ones_like(seen_b)
     return torch.stack(lost).sum(), {"percentile": torch.stack(percentiles).mean()}
