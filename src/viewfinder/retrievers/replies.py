@@ -20,7 +20,7 @@ NOUN = "retriever"
 
 
 def check_reads(retriever: Retriever[Any]) -> Reads:
-    """What a retriever reads of pictures. Raises PartFailed: it does not say so."""
+    """The `reads` of a retriever. Raises PartFailed: it is something else."""
     reads = retriever.reads
     if not isinstance(reads, Reads):
         raise refuse_reply(NOUN, retriever, f"`reads` is {_name_type(reads)}, not Reads")
@@ -53,7 +53,7 @@ def check_query(retriever: Retriever[Any], query: object, widths: Mapping[str, i
 
 
 def _find_wrong(part: object, widths: Mapping[str, int] | None) -> str | None:
-    """What is wrong with a part of a query."""
+    """The fault of a part of a query, in words; None: it has none."""
     if not isinstance(part, Part):
         return f"{_name_type(part)} among the parts, not a Part"
     here = f"in the part {part.label!r} of kind {part.kind!r}"

@@ -104,7 +104,7 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], record: Mapping[str
         scratch.touch()
         mode = scratch.stat().st_mode
         save_file(ready, str(scratch), metadata=metadata)
-        scratch.chmod(mode)  # safetensors makes files that nobody else may read
+        scratch.chmod(mode)  # safetensors makes files that only their owner may read
         _sync_to_disk(scratch)
         scratch.replace(path)
         _sync_to_disk(path.parent)

@@ -93,7 +93,7 @@ MIN_CAPTIONED = 20
 
 
 class Library(Protocol):
-    """What is tuned: a `viewfinder.library.Library`, which is a layer higher and calls `tune`."""
+    """The library to tune: a `viewfinder.library.Library`, which is a layer higher and calls `tune`."""
 
     @property
     def store(self) -> Store:
@@ -264,7 +264,7 @@ def _list_labels(kind: CaptionedVectors) -> list[list[str]]:
 
 
 def _find_written(library: Library, paths: Sequence[Path]) -> Written | None:
-    """What the library itself has written about these pictures; None if nothing, or if some are not in it."""
+    """The library's own texts about these pictures; None if there are none, or if some pictures are not in it."""
     gallery = library.gallery()
     ids = {file.path: row.id for row in library.store.rows() for file in row.files}
     found = gallery.snapshot.rows_of(ids.get(str(path), "") for path in paths)
@@ -284,7 +284,7 @@ PictureTexts = tuple[list[str], list[str]]
 
 
 def _read_texts(library: Library, captions: Path | None, catalogue: Path | None) -> dict[Path, PictureTexts]:
-    """What the tables say, by file: pictures of the library, or else files beside the table."""
+    """The texts and values of the tables, by file: pictures of the library, or else files beside the table."""
     there = [Path(file.path) for row in library.store.rows() for file in row.files]
     said: dict[Path, PictureTexts] = {}
     if captions is not None:

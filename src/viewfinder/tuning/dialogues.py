@@ -50,7 +50,7 @@ class PhotoQuestion:
     needs: tuple[tuple[str, ...], ...] = ()
 
     def answer(self, captions: Sequence[str]) -> str | None:
-        """What the captions say; None if they do not, or if as many say one thing as another."""
+        """The answer that most captions give; None if they give none, or two of them equally often."""
         lines = [f" {' '.join(stems(caption))} " for caption in captions]
         if self.needs and not _count_votes(lines, self.needs):
             return None
@@ -136,7 +136,7 @@ class QuestionDialogues:
 
 @dataclass(frozen=True, eq=False)
 class DialogueSplits:
-    """What is learnt from, and what is held out; `raw_version` None: no pictures."""
+    """Dialogues to learn from and dialogues held out; `raw_version` None: they have no pictures."""
 
     train: QuestionDialogues
     val: QuestionDialogues

@@ -81,7 +81,7 @@ Meaning = tuple[str, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class PoolSettings:
-    """What goes into the pool."""
+    """The limits by which questions are taken into the pool."""
 
     fewest: int = 3  # times that a question, in these words, must have been asked
     fewest_meant: int = 8  # times that it, in whatever words, must have been answered for its answers to be predicted
@@ -164,7 +164,7 @@ def _count_answers(rounds: Iterable[Round]) -> _Counts:
 
 
 def question_template(question: str) -> Meaning:
-    """What questions share that ask the same about different things: "what colour is the cup?" and "... the dog?".
+    """The key of all questions that ask the same about different things: "what colour is the cup?" and "... the dog?".
 
     Such questions have the same answers, however rarely any one of them was asked.
     """

@@ -54,7 +54,7 @@ STRENGTH = 1e-3
 """Regularisation of the logistic regression, in scikit-learn's convention: small is cautious."""
 
 NO_ENCODER = "none"
-"""What a network's card says of the encoder if no picture is involved."""
+"""The encoder on the card of a network that sees no pictures."""
 
 
 class SelectorBatch(NamedTuple):

@@ -1,4 +1,4 @@
-"""What training questions is asked to do, and its numbers. No torch here."""
+"""A plan for training questions, and its numbers. No torch here."""
 
 from __future__ import annotations
 

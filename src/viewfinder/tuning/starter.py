@@ -73,7 +73,7 @@ class TrainingPictures:
     lists: Mapping[str, Sequence[CaptionedPicture]]
 
     def kinds(self, part: Part = "fit") -> list[CaptionedVectors]:
-        """What a head is fitted on."""
+        """The photographs of a part, and its products if there are any: a head is fitted on both."""
         return [self.photos[part], *([self.products[part]] if self.products else [])]
 
 

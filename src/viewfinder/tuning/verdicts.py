@@ -257,7 +257,7 @@ _Example = tuple[list[float], bool, float]
 
 @dataclass
 class _Judged:
-    """What was asked for: whether it is here, and of each hit, whether it was meant. `spoken`: was it a sentence?"""
+    """Judged searches: is the wanted picture here, was each hit meant, was it asked for in a sentence?"""
 
     here: list[_Example] = field(default_factory=list)
     matches: list[_Example] = field(default_factory=list)
@@ -309,7 +309,7 @@ def _find_holding(text: str, words_n: Sequence[set[str]]) -> Bool[np.ndarray, " 
 
 
 def _word_request(texts: Sequence[str], values: Sequence[str], rng: random.Random) -> list[str]:
-    """What a person who searches for a picture may say: a text about it, fragments of one, or two of its values."""
+    """Words by which a picture may be searched for: a text about it, fragments of one, or two of its values."""
     way, text = rng.randrange(3), rng.choice(texts) if texts else " ".join(values)
     if way == 2 and len(values) > 1:
         return [" ".join(rng.sample(list(values), 2)).lower() for _ in range(TRIES)]

@@ -71,7 +71,7 @@ def test_likeness_by_distance_is_minus_its_square(numbers: list[list[float]]) ->
     queries_bh, pictures_nh = torch.tensor(numbers[:2]), torch.tensor(numbers[2:])
     expected_bn = -((queries_bh[:, None] - pictures_nh) ** 2).sum(dim=-1)
     assert torch.allclose(score_likeness(queries_bh, pictures_nh, "l2"), expected_bn, atol=1e-3)
-    assert torch.equal(likeness(queries_bh, pictures_nh, "cosine"), queries_bh @ pictures_nh.T)
+    assert torch.equal(score_likeness(queries_bh, pictures_nh, "cosine"), queries_bh @ pictures_nh.T)
 
 
 def lost(settings: LossSettings, log_scale: Tensor) -> float:

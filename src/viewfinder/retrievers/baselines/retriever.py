@@ -35,7 +35,7 @@ Said = tuple[int, str]
 
 @dataclass(frozen=True, eq=False)
 class BaselineState:
-    """What was said, the vectors that pictures are compared with (r-rankfusion: one a sentence), and what it carries.
+    """All sentences so far, the vectors that pictures are compared with (r-rankfusion: one a sentence), and a memory.
 
     `memory_d` is the context of hre and r-hre; for r-re, the state of its GRU at the last joint.
     """

@@ -34,7 +34,7 @@ class ModelSettings(RegionSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class LossSettings:
-    """What is minimised."""
+    """The loss of a training."""
 
     kind: Literal["hardest", "every"] = "hardest"  # the hardest decoy of the batch (published), or every decoy
     margin: float = 0.2  # by which the right picture must be ahead of a decoy

@@ -56,7 +56,7 @@ def train(plan: TrainPlan) -> TrainingResult:
 
 
 def validate_network(network: BaselineNetwork, *, preset: Preset, dialogues: DescriptionDialogues) -> dict[str, float]:
-    """What validation measures: the loss and recall of the protocol's fixed dialogues."""
+    """The figures of validation: loss and recall over the protocol's fixed dialogues."""
 
     def score(states_btd: Tensor, vectors_nkd: Tensor) -> list[Tensor]:
         found_tnb = score_pictures(network, states_btd, vectors_nkd)

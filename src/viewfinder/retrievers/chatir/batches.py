@@ -39,7 +39,7 @@ Numbers = Int[np.ndarray, " b"]
 
 
 class VisibleParts(NamedTuple):
-    """What is left of b dialogues: captions, and of t rounds the questions and the answers."""
+    """The parts of b dialogues that are not hidden: captions, and of t rounds the questions and the answers."""
 
     captions_b: Bool[np.ndarray, " b"]
     questions_bt: Bool[np.ndarray, "b t"]
@@ -49,7 +49,7 @@ class VisibleParts(NamedTuple):
 def draw_masks(
     masking: Masking, share: float, rounds_b: Numbers, columns: int, rng: np.random.Generator
 ) -> VisibleParts:
-    """What is left of dialogues with these numbers of rounds; tokens are not hidden here.
+    """Draws which parts of dialogues stay visible, by their numbers of rounds; tokens are not hidden here.
 
     Every strategy draws equally many numbers, so that dialogues are the same whatever is hidden of them.
     """
@@ -221,7 +221,7 @@ class ChatirBatches:
         """Batches of dialogues, read up to `rounds`; training hides a `share` of what `masking` says.
 
         `pictures_px` is what is known of every picture: its vector if that is frozen, else its raw vector; `unasked`
-        the share of rounds that training reads as if nobody had asked.
+        the share of rounds that training reads without their question.
         """
         self._tensors, self._pictures_px, self._rounds = tensors, pictures_px, rounds
         self._masking, self._share, self._unasked = masking, share, unasked

@@ -58,7 +58,7 @@ BLIP, BLIP_TEXT = "blip", "blip_text_model"
 
 
 class DialogueEncoder(nn.Module, ABC):
-    """What both ways of reading share: the space of pictures, and the scale of the contrastive loss."""
+    """The space of pictures and the scale of the contrastive loss, which both ways of reading share."""
 
     def __init__(self, settings: ModelSettings, raw_width: int) -> None:
         super().__init__()
@@ -232,7 +232,7 @@ class TextModel:
     projection: nn.Linear | None = None
 
     def record(self) -> dict[str, Any]:
-        """What a card needs so that `build_text_encoder` can rebuild the network, and texts become the same tokens."""
+        """The record for a card: `build_text_encoder` rebuilds the network from it, and it holds the tokenizer."""
         config: Any = self.network.config
         return {
             # Through its own JSON: a config's dict may hold types of torch.

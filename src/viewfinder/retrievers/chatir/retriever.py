@@ -62,7 +62,7 @@ def informative_rounds(rounds: Iterable[tuple[str, str]], *, verbatim: bool = Fa
 
 
 def negated_round(sentence: str) -> RoundText:
-    """What is not there, as dialogues say it: a question answered no. `sentence` comes from `verbalize_turn`.
+    """A refusal as dialogues have it: a question answered no. `sentence` comes from `verbalize_turn`.
 
     >>> str(negated_round("there is no dog and no cat")), str(negated_round("there are no people"))
     ('is there a dog or a cat? no', 'are there any people? no')
@@ -121,7 +121,7 @@ class SentenceReader:
     def read_part(
         self, said: RoundText, kind: Literal["caption", "round"], sentences: SentenceEncoder | None
     ) -> DialoguePart:
-        """What was said, and its token.
+        """The caption or the round with the vector that the transformer reads of it.
 
         Raises:
             EncoderMismatch: the session's sentence vectors are of another version.
@@ -171,9 +171,9 @@ class DialogueTokens:
     def join(self, caption: Tokens, rounds: Sequence[Sequence[Tokens]]) -> list[int]:
         """Caption and rounds (each a question and an answer) with the separators between them.
 
-        Empty parts (a question that nobody asked) are dropped with their separator. If the whole is too long, the
-        oldest rounds are dropped; the caption and the newest round always stay, cut if even they are too long. A text
-        read verbatim is cut at its end.
+        Empty parts (the question of an unasked statement) are dropped with their separator. If the whole is too long,
+        the oldest rounds are dropped; the caption and the newest round always stay, cut if even they are too long. A
+        text read verbatim is cut at its end.
         """
         for first in range(max(len(rounds), 1)):
             kept = rounds[first:]
@@ -207,7 +207,7 @@ class TokenReader:
     def read_part(
         self, said: RoundText, kind: Literal["caption", "round"], sentences: SentenceEncoder | None
     ) -> DialoguePart:
-        """What was said, unchanged: tokens are read only in context."""
+        """The caption or the round as text: its tokens are read only in context."""
         return DialoguePart(said)
 
     def encode(self, caption: DialoguePart | None, rounds: Sequence[DialoguePart]) -> Float32[np.ndarray, " d"]:
@@ -285,7 +285,7 @@ class Chatir:
         return ChatirState(caption, rounds, turns, heard.after(state.excluded), lines)
 
     def query(self, state: ChatirState) -> Query:
-        """What each turn added to the vector of the dialogue."""
+        """One part a turn: how far it moved the vector of the dialogue."""
         is_global = self.reads.space is None
         return Query(
             turn_parts(state.turns, "words" if is_global else "regions"),

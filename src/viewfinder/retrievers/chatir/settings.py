@@ -69,7 +69,7 @@ class ModelSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class LossSettings:
-    """What is minimised.
+    """The loss of a training.
 
     Attributes:
         kind: "surrogate" of Recall@K, dialogues looking for pictures (paper), for a network that starts from trained

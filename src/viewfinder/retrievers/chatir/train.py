@@ -83,7 +83,7 @@ def _encode_batch(network: DialogueEncoder, batch: ChatirBatch) -> tuple[Float[T
 
 
 def validate_encoder(network: DialogueEncoder, *, preset: Preset, batches: ChatirBatches) -> dict[str, float]:
-    """What validation measures: each dialogue looks for its picture among those of all of them, after every round.
+    """The figures of validation: each dialogue looks for its picture among those of all dialogues, after every round.
 
     "loss" is the batch loss, averaged over all lengths of a dialogue; "recall" is Recall@10, averaged likewise;
     "first" and "last" are Recall@10 before any round and after all, "hits" the share that was among the first ten at

@@ -123,7 +123,7 @@ def chat_example(sample: ChatSample, *, image_first: bool) -> TrainingExample:
 
 
 def chat_turn(turn: ChatTurn, *, image_first: bool) -> ExampleTurn:
-    """What one side said and showed: pictures first, unless an answer's may follow its words."""
+    """One side's turn: its pictures before its words, unless those of an answer may follow its words."""
     if turn.role == "assistant" and not image_first:
         return ExampleTurn("assistant", turn.content)
     return ExampleTurn(turn.role, tuple(sorted(turn.content, key=lambda item: isinstance(item, TextItem))))
@@ -159,7 +159,7 @@ def split_into_examples(
 
     `shown` is the picture with the first question of every example; none if it is not about a picture.
     """
-    left = turns[: len(turns) // 2 * 2]  # a question that nobody answers teaches nothing
+    left = turns[: len(turns) // 2 * 2]  # a last question without an answer teaches nothing
     while left:
         rounds = rng.randint(1, ROUNDS)
         (first, *rest), left = left[: 2 * rounds], left[2 * rounds :]

@@ -262,13 +262,13 @@ class Match(nn.Module):
         return products_km
 
     def forward(self, sentences_ks: Float[Tensor, "k s"], whole_kx: Float[Tensor, "k x"]) -> Float[Tensor, "k h"]:
-        """What is added at the texts' positions."""
+        """The vectors that are added at the texts' positions."""
         found_kh: Tensor = self.out(self.products(sentences_ks, whole_kx))
         return found_kh
 
 
 class Pointer(nn.Module):
-    """What a query points back at (ours): vectors of the texts and pictures before it, as far as it asks for each.
+    """Points back at texts and pictures (ours): a query adds their vectors, as far as it asks for each.
 
     The weights are a softmax over the products with what the state asks for, plus a learnt number for each age and
     kind; nothing at all has the score 0. A small language model passes on little of what a sentence vector says.
@@ -293,7 +293,7 @@ class Pointer(nn.Module):
     def forward(
         self, states_qh: Float[Tensor, "q h"], at_q: Int[Tensor, " q"], batch: SequenceBatch, pictures: PictureFeatures
     ) -> Float[Tensor, "q d"]:
-        """What is added to the queries of the states at the positions `at_q`, counted through all sequences."""
+        """The vectors that are added to the queries at the positions `at_q`, counted through all sequences."""
         length = batch.numbers_bl.shape[1]
         points_nd, at_n = self.shown(pictures.whole_nx), batch.cls_c
         kind_n = torch.zeros_like(at_n)
@@ -427,7 +427,7 @@ class ChatSearcherNetwork(nn.Module):
 
     @property
     def shape(self) -> dict[str, Any]:
-        """What a search needs to know of the language model besides its weights."""
+        """The sizes of the language model that a search needs beside its weights (`LanguageShape`)."""
         config = self.language.config
         heads = config.num_attention_heads
         return {

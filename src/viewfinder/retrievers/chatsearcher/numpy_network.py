@@ -29,7 +29,7 @@ from viewfinder.retrievers.shared import numpy_network as shared
 
 @dataclass(frozen=True, kw_only=True)
 class LanguageShape:
-    """What the weights themselves do not say; `eps` is what norms add to a mean square."""
+    """The sizes that the weights do not tell by themselves; `eps` is added to the mean square in norms."""
 
     layers: int
     heads: int
@@ -75,7 +75,7 @@ class CacheSegment:
 
 @dataclass(frozen=True, eq=False)
 class KeyValueCache:
-    """What was read so far. It never changes: its continuations share it."""
+    """The keys and values of all positions read so far. It never changes: its continuations share it."""
 
     segments: tuple[CacheSegment, ...] = ()
 
@@ -213,7 +213,7 @@ def _gather_values(
     value_ksv: Float32[np.ndarray, "k s v"],
     count: int,
 ) -> Float32[np.ndarray, "l o"]:
-    """What each of `count` positions gathers from itself and all before it."""
+    """The values that each of `count` positions gathers from itself and from all positions before it."""
     scores_kms = query_kmv @ key_ksv.swapaxes(1, 2)
     scores_kels = scores_kms.reshape(len(key_ksv), -1, count, key_ksv.shape[1])
     if count > 1:
@@ -291,7 +291,7 @@ def embed_places(
 
 @dataclass(frozen=True, eq=False)
 class Pointed:
-    """What a query can point back at, in order: vectors of pictures and texts, and which of them are texts."""
+    """The pictures and texts that a query can point back at, in order: their vectors, and which of them are texts."""
 
     points_cd: Float32[np.ndarray, "c d"]
     is_text_c: Bool[np.ndarray, " c"]

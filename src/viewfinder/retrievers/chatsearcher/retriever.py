@@ -52,7 +52,7 @@ BROKEN = "\N{REPLACEMENT CHARACTER}"
 
 @dataclass(frozen=True, eq=False)
 class UserMessage:
-    """What a turn says.
+    """A turn of the user, as it is read.
 
     `brought` is the user's own picture, which stands before the words; `picked` the one picked among those shown, and
     `asked` the question to the user: these become the answer. `ruled`: the pictures ruled out and readmitted.
@@ -154,7 +154,7 @@ class Reading:
 
 @dataclass(frozen=True, eq=False)
 class ReadRound:
-    """What was read of a turn, and of its answer once it is closed."""
+    """The positions read of a turn, and of its answer once that is closed."""
 
     turn: int
     reading: Reading
@@ -162,7 +162,7 @@ class ReadRound:
 
 @dataclass(frozen=True, eq=False)
 class ChatState:
-    """What was read so far, and its results.
+    """The dialogue as it was read so far, and its results.
 
     Attributes:
         excluded, adapters: as in `Query`.
@@ -254,7 +254,7 @@ class ChatSearcher:
         )
 
     def query(self, state: ChatState) -> Query:
-        """What each turn added to the query; turns that are answered in words add nothing."""
+        """One part a turn: how far it moved the query. Turns that are answered in words have none."""
         lines = state.adapters
         if state.forgot:
             line = f"drop: what was said before turn {state.rounds[0].turn} is too long ago to be read"
@@ -320,7 +320,7 @@ class ChatSearcher:
         return self._embed_tokens(np.array([*own, *self._codec.encode_answer(items).numbers_l.tolist()]), pictures)
 
     def _encode_message(self, message: UserMessage, turn: int) -> tuple[TokenSequence, tuple[str, ...]]:
-        """What the user says, and a line if it is too long to be read whole."""
+        """The user's words as tokens, and a line for `adapters` if they are too long to be read whole."""
         shown = [] if message.brought is None else [A_PICTURE]
         found, lines = self._codec.encode_user([*shown, TextItem(message.text)]), tuple[str, ...]()
         # Beside it stand the beginning and the [IMG] of the answer.
@@ -386,7 +386,7 @@ class ChatSearcher:
         query_d = numpy_network.encode_query(self._arrays, states_2h[1], pointed)
         if first == self._codec.img:
             return OpenAnswer(True, LazyPieces()), query_d
-        if self._image_first:  # pictures would have come at once: words can wait until somebody reads them
+        if self._image_first:  # pictures would have come at once: words are written only if the reply is read
             return OpenAnswer(False, LazyPieces(self._write_words(cache, first, pictures=False))), query_d
         words = list(self._write_words(cache, first, pictures=True))
         if words[-1] != self._codec.img:

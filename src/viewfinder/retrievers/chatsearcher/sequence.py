@@ -86,7 +86,7 @@ def train_tokenizer(texts: Iterable[str], most: int) -> TokenizerRecord:
 
 @dataclass(frozen=True)
 class ExampleTurn:
-    """What one side says and shows, in order; or a whole document."""
+    """The words and pictures of one side's turn, in order; or a whole document."""
 
     role: Role
     items: tuple[Item, ...]
@@ -146,7 +146,7 @@ class SequenceCodec:
         return _make_sequence([self.tokenizer.begin], learnt=False)
 
     def encode_user(self, items: Sequence[Item]) -> TokenSequence:
-        """What the user says, up to where the answer begins. None of it is learnt."""
+        """A turn of the user, up to where the answer begins. None of it is learnt."""
         parts = [self._encode_text("USER:", learnt=False), *self._encode_items(items, learnt=False)]
         words = " ".join(item.text for item in items if isinstance(item, TextItem))
         if self.says and words:
@@ -154,7 +154,7 @@ class SequenceCodec:
         return join_sequences([*parts, self._encode_text("ASSISTANT:", learnt=False)])
 
     def encode_answer(self, items: Sequence[Item]) -> TokenSequence:
-        """The answer, with its end; for pictures that nobody picked, the end alone."""
+        """The answer, with its end; if pictures were shown and none was picked, the end alone."""
         return join_sequences(
             [*self._encode_items(items, learnt=True), _make_sequence([self.tokenizer.end], learnt=bool(items))]
         )

@@ -19,7 +19,7 @@ LORA_ALPHA = 16.0
 """An adapter's update is scaled by LORA_ALPHA / rank."""
 
 OLDEST = 7
-"""What a query points back at has an age: how many texts and pictures came after it. All above this count as this."""
+"""The greatest age of a text or picture that a query points back at: how many others came after it, at most this."""
 
 MIN_TEMPERATURE = 0.01
 """The lowest temperature of the loss over pictures, which learns it."""
@@ -89,7 +89,7 @@ class ModelSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class LossSettings:
-    """What is minimised (Sec. 4.2).
+    """The loss of a stage (Sec. 4.2).
 
     Attributes:
         negatives: what a picture is told from: "queue", the feature queue including the batch; "batch", the other
@@ -136,7 +136,7 @@ class Stage:
     Attributes:
         name: "language": a randomly initialised language model reads texts alone; "alignment": captions and documents,
             everything is learnt (Stage 1); "instruction": dialogues, whose assistant's part is learnt (Stage 2);
-            "comparison": the same, but all stays as it is, except what compares texts with pictures (`match` and
+            "comparison": dialogues, too, but only the parts that compare texts with pictures learn (`match` and
             `points`, ours).
         trains: "all"; "frozen", all but the language model, whose new pieces train; "projectors", only the linear maps
             and the new pieces (FROMAGe).

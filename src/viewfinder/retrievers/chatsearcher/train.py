@@ -70,7 +70,7 @@ MAX_MEASURED = 200
 """How many examples of a kind are measured at most: evenly spread, so of all data sets."""
 
 COMPARING = ("match.", "pointer.")
-"""What is learnt in the stage "comparison" alone."""
+"""Beginnings of the names of the parameters that train in the stage "comparison" alone."""
 
 MAX_MEASURED_AT_ONCE = 64
 """How many examples are measured at a time."""
@@ -393,7 +393,7 @@ def recall_among(scores_qn: Float[Tensor, "q n"], right_q: Tensor, depth: int = 
 def choose_picture_bias(
     network: ChatSearcherNetwork, features: PictureFeatures, measured: ValidationExamples, default: float
 ) -> float:
-    """What to add to the score of [IMG] so that answers begin with pictures where those of validation do.
+    """The number to add to the score of [IMG] so that answers begin with pictures where those of validation do.
 
     It is measured at the beginning of every answer: how far [IMG] is ahead of any other piece. Answers in pictures
     and in words weigh alike; `default` if there is only one kind.
@@ -419,7 +419,7 @@ def choose_picture_bias(
 
 
 def best_threshold(shows_i: Float64[np.ndarray, " i"], says_j: Float64[np.ndarray, " j"]) -> float:
-    """What to add so that as many as possible of the first are at least 0, and of the second below 0.
+    """The number to add so that as many as possible of the first are at least 0, and of the second below 0.
 
     >>> best_threshold(np.array([-1.0, 2.0]), np.array([-5.0, -3.0]))
     2.0

@@ -1,4 +1,4 @@
-"""What ChatSearcher is trained on: examples of all data sets of a plan, with the raw vectors of their pictures.
+"""The training data of ChatSearcher: examples of all data sets of a plan, with the raw vectors of their pictures.
 
 captions    captions.csv, COCO's annotations/, Conceptual Captions (.tsv, or folders as img2dataset writes them)
 documents   mmc4's docs_*.jsonl; and captioned pictures of one data set, two to four combined

@@ -60,7 +60,7 @@ PROBE = "a red dress with long sleeves"
 
 
 def modification_pieces(modification: str, how: Literal["whole", "clauses"]) -> tuple[str, ...]:
-    """What an encoder reads of a modification, without clause numbers: all in one, or its lead and clauses.
+    """The pieces of a modification that an encoder reads, without clause numbers: one text, or its lead and clauses.
 
     >>> modification_pieces("I prefer the FIRST, and 1. is red 2. has a 3 inch heel ", "whole")
     ('I prefer the FIRST, and is red, has a 3 inch heel',)
@@ -80,7 +80,7 @@ def mean_text_vector(of_pieces_pd: Float[np.ndarray, "p d"]) -> Float32[np.ndarr
 
 
 def look_back(said: PictureTurn, turn: ResolvedTurn, pictured: Sequence[int]) -> PictureTurn:
-    """What the words say of earlier pictures: a turn that goes back is read with the picture of that earlier turn.
+    """A turn with its back references resolved: one that goes back is read with the picture of that earlier turn.
 
     `pictured`: the numbers of the turns that were about a picture, including this one.
     """
@@ -104,7 +104,7 @@ SYSTEM = "combiner"
 
 @dataclass(frozen=True, eq=False)
 class CombinerState:
-    """What is carried between turns: the memory, the turns about a picture, and the last query with its turn."""
+    """The state between turns: the memory, the turns about a picture, and the last query with its turn."""
 
     memory_d: Float32[np.ndarray, " d"]
     pictured: tuple[int, ...] = ()

@@ -61,7 +61,7 @@ class RecordedTransactions:
 
 @dataclass(frozen=True, eq=False)
 class EncodedTransactions:
-    """The same, turn by turn: rows of pictures and of distinct texts, `NO_TURN` after the last turn.
+    """Transactions turn by turn, as rows of pictures and of distinct texts; `NO_TURN` after the last turn.
 
     `reference_st` is the picture that a turn is read with, `target_st` the one that it leads to.
     """
@@ -225,7 +225,7 @@ def _measure_loss(
 def validate_network(
     network: CombinerNetwork, *, turns: EncodedTransactions, scale: float, repeats: Repeats = "left_out"
 ) -> dict[str, float]:
-    """What validation measures: every turn looks for its target in the gallery of the sources.
+    """The figures of validation: every turn looks for its target in the gallery of the sources.
 
     "recall" is Recall@10 over all turns, "first" and "last" that of the first and of the last turn of a transaction.
     """

@@ -111,7 +111,7 @@ class DrilldownNetwork(nn.Module):
         return SlotStates(states_bmd, 1 - (1 - slots.written_bm) * (1 - gate_bm))
 
     def comparable_states(self, slots: SlotStates) -> SlotStates:
-        """What pictures are compared with: unit states (an empty slot stays zeros), and how much each counts."""
+        """The states as pictures are compared with them: unit vectors (an empty slot stays zeros) and their weights."""
         counts_bm = torch.ones_like(slots.written_bm) if self.settings.mean_over == "all" else slots.written_bm
         return SlotStates(normalize(slots.states_bmd, dim=-1, eps=shared.EPS), counts_bm)
 

@@ -55,7 +55,7 @@ class ModelSettings(RegionSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class LossSettings:
-    """What is minimised.
+    """The losses of both stages.
 
     Attributes:
         kind: the hardest decoy of the batch with a margin (published), every decoy with a margin, or all of the batch

@@ -79,7 +79,7 @@ def train(plan: TrainPlan) -> TrainingResult:
 
 
 def validate_network(network: DrilldownNetwork, *, preset: Preset, dialogues: DescriptionDialogues) -> dict[str, float]:
-    """What validation measures: the loss and recall of the protocol's fixed dialogues."""
+    """The figures of validation: loss and recall over the protocol's fixed dialogues."""
 
     def take(batch: DialogueBatch) -> tuple[Tensor, list[SlotStates], Tensor]:
         vectors_bkd = network.project_pictures(batch.regions_bke, batch.whole_bg)

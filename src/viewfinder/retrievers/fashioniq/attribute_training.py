@@ -42,7 +42,7 @@ STEEP = 8.0
 """The factor that turns a ridge regression's output, 0 to 1, into a logit from -4 to 4."""
 
 TINY = 1e-5
-"""What the published code adds to denominators, which may be zero."""
+"""The published code adds this to denominators, which may be zero."""
 
 MAX_PICTURES_AT_ONCE = 1024
 """Pictures in a batch of validation."""
@@ -193,7 +193,7 @@ def ridge_regression(
 def measure_attributes(
     module: nn.Module, *, labelled: LabelledPictures, most: int, f1_of: Literal["all", "picture"] = "all"
 ) -> dict[str, float]:
-    """What validation measures: `attribute_figures`."""
+    """The figures of validation (`attribute_figures`) of a head on labelled pictures."""
     device = next(module.parameters()).device
     blocks = torch.split(torch.from_numpy(labelled.raw_ng), MAX_PICTURES_AT_ONCE)
     logits = [module(raw_bg.to(device)).cpu() for raw_bg in blocks]

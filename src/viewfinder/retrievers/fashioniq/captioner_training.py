@@ -280,7 +280,7 @@ def _measure_loss(
 def measure_captions(
     network: CaptionerNetwork, *, examples: CaptionExamples, garments: Garments, words: CaptionVocabulary
 ) -> dict[str, float]:
-    """What validation measures of greedy captions: BLEU-3 and BLEU-4, ROUGE-L, CIDEr-D; and the loss per word."""
+    """The figures of validation: BLEU-3, BLEU-4, ROUGE-L and CIDEr-D of greedy captions, and the loss per word."""
     device = next(network.parameters()).device
     pairs = garments.pairs
     said: list[str] = []

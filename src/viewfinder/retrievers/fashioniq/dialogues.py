@@ -125,7 +125,7 @@ def garment_kinds(
 
 
 def pair_wordings(captions: Sequence[str]) -> tuple[str, ...]:
-    """What may be said of a pair: "1 and 2", "2 and 1", "1", "2" (as CLIP4Cir learns, Baldrati et al. 2022)."""
+    """The wordings of a pair with two captions: "1 and 2", "2 and 1", "1", "2" (CLIP4Cir, Baldrati et al. 2022)."""
     return tuple(join_captions(order) for order in (captions, captions[::-1], captions[:1], captions[-1:]))
 
 
@@ -197,7 +197,7 @@ def draw_dialogues(
 def other_kinds_pictures(
     kinds: Sequence[GarmentKind], dialogues: FeedbackDialogues, count: int
 ) -> Float[Tensor, "m x"] | None:
-    """What is read of about `count` pictures of kinds other than the dialogues', some of each; None: no pictures.
+    """The network's input for about `count` pictures of kinds other than the dialogues', some of each, or None.
 
     They are derived from what was drawn for the dialogues, so nothing more is drawn.
     """
@@ -236,7 +236,7 @@ def validation_dialogues(kinds: Sequence[GarmentKind], preset: Preset) -> Iterat
 
 @lru_cache(maxsize=4)
 def move_kinds(kinds: tuple[GarmentKind, ...], device: torch.device) -> tuple[GarmentKind, ...]:
-    """The same on a device, moved once."""
+    """The garments of all kinds with their tensors on a device; they are moved once."""
     found = []
     for kind in kinds:
         moved: dict[str, Any] = {}
@@ -334,7 +334,7 @@ def rollout_loss(
 
 
 def measure_rollouts(network: FeedbackNetwork, kinds: Sequence[GarmentKind], preset: Preset) -> dict[str, float]:
-    """What validation measures, as means over its dialogues: "percentile", the mean over turns of P = 1 - rank /
+    """The figures of validation, as means over its dialogues: "percentile", the mean over turns of P = 1 - rank /
     garments of the kind, and "recall", that of Recall@10; and both after turns 1, 3 and 5."""
     ranks_t: list[list[Tensor]] = [[] for _ in range(preset.turns)]
     percentiles_t: list[list[Tensor]] = [[] for _ in range(preset.turns)]

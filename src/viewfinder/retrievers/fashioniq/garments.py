@@ -36,7 +36,7 @@ from viewfinder.retrievers.shared.numpy_network import split_words
 from viewfinder.retrievers.shared.train_plan import TrainPlan
 
 PictureLabels = Mapping[int, tuple[str, ...]]
-"""What is said of each picture, by its row."""
+"""Labels or captions of each picture, by its row."""
 
 TABLES = ("products.csv", "catalogue.csv")
 
@@ -298,7 +298,7 @@ class _Source:
 
     @cached_property
     def _captioned(self) -> tuple[PictureLabels, list[int]]:
-        """What is said of each picture, and the pictures of the split."""
+        """The captions of each picture, by its row; and the rows of the pictures of the split."""
         if not ((self.folder / CAPTIONS).is_file() and (self.folder / IMAGES).is_dir()):
             return {}, []
         pictures, report = read_flickr8k(self.folder)

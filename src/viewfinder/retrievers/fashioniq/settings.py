@@ -20,7 +20,7 @@ FIRST_SCALE, MAX_SCALE = 10.0, 100.0
 
 @dataclass(frozen=True, kw_only=True)
 class FeedbackReading(WordSettings):
-    """What all networks read and predict; the published words are "glove".
+    """The inputs of a network of any kind, and how it compares; the published words are "glove".
 
     Attributes:
         image: what is read of a picture's raw vector: all of it, all on one scale, or its principal components.
@@ -124,7 +124,7 @@ Model = TransformerModel | RecurrentModel | CompositionModel
 
 @dataclass(frozen=True, kw_only=True)
 class LossSettings:
-    """What is minimised at every turn.
+    """The loss of a turn.
 
     Attributes:
         kind: "triplet", [d(q, target) - d(q, random) + margin]+; "ranking", the same by likeness over all other targets

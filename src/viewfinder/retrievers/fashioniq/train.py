@@ -174,7 +174,7 @@ def read_training_data(plan: TrainPlan, preset: Preset, start: Card | None) -> F
 
 
 def _read_user(plan: TrainPlan, preset: Preset, seen: Garments) -> Captioner | None:
-    """What simulates users, if anything does."""
+    """The simulated user of a training; None: it uses recorded pairs alone, or there are none."""
     if preset.simulator == "recorded" or not len(seen.pairs):
         return None
     kinds = tuple(seen.kinds[kind] for kind in np.unique(seen.kind_n[seen.pairs.target_p]))
@@ -182,7 +182,7 @@ def _read_user(plan: TrainPlan, preset: Preset, seen: Garments) -> Captioner | N
 
 
 def _read_predictor(plan: TrainPlan, preset: Preset, captioner: Captioner | None) -> AttributePredictor | None:
-    """What predicts attributes of pictures, if the network reads any: by default the simulated user's."""
+    """The predictor of the attributes that the network reads, by default the simulated user's; None: it reads none."""
     if not preset.model.attributes:
         return None
     if captioner is not None and captioner.predictor is not None and not preset.attribute_file:
@@ -227,7 +227,7 @@ def _read_kinds(
 def simulate_feedback(
     captioner: Captioner, raw_ng: Float[Tensor, "n g"], words: WordNumbers, shown_b: Places, wanted_b: Places
 ) -> Int[Tensor, "b l"]:
-    """What a simulated user says when shown the first garments and wanting the second, in known words."""
+    """The feedback of a simulated user who is shown the first garments and wants the second, in known words."""
     network = captioner.network.to(shown_b.device)
     pairs = (raw_ng[rows_b.cpu()].to(shown_b.device) for rows_b in (shown_b, wanted_b))
     return words(caption_texts(decode_greedily(network, *pairs), captioner.vocabulary.words))

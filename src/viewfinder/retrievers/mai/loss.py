@@ -20,7 +20,7 @@ NOISE_SCALE = 0.5
 
 
 class TurnTargets(NamedTuple):
-    """What the queries of a turn are compared with, None if no term compares it: the wanted pictures (g; k vectors
+    """The vectors that the queries of a turn are compared with, or None: the wanted pictures (g; k vectors
     each), the modifications on their own (m), captions of the pictures (c), and SPRC's prompts: after being read with
     the modifications, or unread."""
 
@@ -86,7 +86,7 @@ def batch_classification_loss(
 def best_token_loss(
     queries_bd: Float[Tensor, "b d"], targets_bkd: Float[Tensor, "b k d"], scale: Float[Tensor, ""]
 ) -> Float[Tensor, ""]:
-    """The same with a target's best vector for each query (SPRC)."""
+    """Cross-entropy of each query's own target among the batch, by each target's best vector for the query (SPRC)."""
     best_bb = torch.einsum("bd,ckd->bck", queries_bd, targets_bkd).amax(dim=-1)
     return cross_entropy(scale * best_bb, torch.arange(len(queries_bd), device=queries_bd.device))
 

@@ -38,7 +38,7 @@ VAGUE = "something "
 
 @dataclass(frozen=True, eq=False)
 class ModificationTurn(PictureTurn):
-    """What a turn says; `blended` is a second picture that is mixed with its own, `recalled` are earlier pictures of
+    """A turn as a modification; `blended` is a second picture mixed with its own, `recalled` are earlier pictures of
     which something is kept, each with its name ("": it has none)."""
 
     blended: Picture | None = None
@@ -114,7 +114,7 @@ class _Places:
         return self.own if number == self.turn.number else next(iter(self.turn.earlier(number)), None)
 
     def notes(self, place: int) -> tuple[str, ...]:
-        """What to report of a picture that is not the conversation's, or no longer there."""
+        """Lines for `adapters` on a picture that is not of the conversation, or no longer there."""
         called = f"the {self.name(place).lower()}"
         if self.on_screen(place):
             why = "as the conversation has come to fewer pictures"
@@ -181,8 +181,8 @@ BEST = 1e5
 
 @dataclass(frozen=True, eq=False)
 class MaiState:
-    """What the network carries of the conversation, and the turns that said something; `pictured` are those that named
-    a picture; its vectors are looked up again when a turn looks back."""
+    """The network's memory of a conversation, and the turns that said something; `pictured` are those that named a
+    picture; its vectors are looked up again when a turn looks back."""
 
     carried: numpy_network.CarriedTokens = numpy_network.NOTHING_CARRIED
     pictured: tuple[int, ...] = ()
@@ -252,7 +252,7 @@ class Mai:
     def _make_input(
         self, parsed: ModificationTurn, sentences: SentenceEncoder | None
     ) -> tuple[numpy_network.ModificationInput, tuple[str, ...]]:
-        """What the network reads of a turn, and what to report of words that it does not read."""
+        """A turn as the network's input, and lines for `adapters` on words that it does not read."""
         modification_lh, notes = self._texts.read(modification_text(parsed.text, self.settings.texts), sentences)
         seen = self._read_components(parsed.picture)
         if parsed.blended is not None:
@@ -269,7 +269,7 @@ class Mai:
         return numpy_network.ModificationInput(seen, caption_lh, modification_lh, tuple(recalled)), notes
 
     def _read_components(self, picture: Picture | None) -> numpy_network.NumpyComponents:
-        """What is read of a picture; without one, a picture of zeros is read, as in training."""
+        """A picture as the network reads it; without one, a picture of zeros, as in training."""
         if picture is None:
             return numpy_network.blank_components(self._arrays, self.settings, self._regions)
         regions_re = picture.vectors["raw regions"][None] if self.space.reads_regions else None

@@ -150,7 +150,7 @@ class Model(WordSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class LossSettings:
-    """What is minimised at every turn.
+    """The loss of a turn.
 
     Attributes:
         terms: of the cyclic combination loss; "query_target" alone is the usual contrastive loss.

@@ -141,7 +141,7 @@ def read_training_data(
 
 
 def read_components(network: MaiNetwork, transactions: TrainingTransactions) -> PictureComponents:
-    """What is read of all pictures of a split, computed once."""
+    """The network's fixed input for all pictures of a split, computed once."""
     found = []
     for at in range(0, len(transactions.raw_ng), MAX_READ_AT_ONCE):
         regions = None if transactions.regions_nre is None else transactions.regions_nre[at : at + MAX_READ_AT_ONCE]
@@ -172,7 +172,7 @@ def dialogue_loss(
 def encode_targets(
     network: MaiNetwork, gallery: CaptionedGallery, dialogues: ModificationDialogues, settings: LossSettings
 ) -> TurnTargets:
-    """What the queries of all turns are compared with."""
+    """The targets that the queries of all turns are compared with."""
     terms = frozenset(settings.terms)
     rows_c, captioned_c = dialogues.pictures_bp[:, 1:].flatten(), dialogues.captioned_bp[:, 1:].flatten()
     pictures_ckd = network.encode_pictures(gallery.pictures.take(rows_c), gallery.captions(rows_c, captioned_c))
@@ -189,7 +189,7 @@ def encode_targets(
 
 
 def measure_recall(network: MaiNetwork, gallery: CaptionedGallery, sampler: DialogueSampler) -> dict[str, float]:
-    """What validation measures: R@10 among all its pictures, averaged over turns, by turn, and for either setting."""
+    """The figures of validation: R@10 among all its pictures, averaged over turns, by turn, and for either setting."""
     count = len(gallery.captions_nl)
     rows = [torch.arange(at, min(at + MAX_READ_AT_ONCE, count)) for at in range(0, count, MAX_READ_AT_ONCE)]
     parts = [network.encode_pictures(gallery.pictures.take(some), gallery.captions_nl[some]) for some in rows]

@@ -1,4 +1,4 @@
-"""What MAI is trained on: FashionMT's transactions with the raw vectors of their pictures, as numbers. In torch.
+"""The training data of MAI: FashionMT's transactions with the raw vectors of their pictures, as numbers. In torch.
 
 Axes: s transactions, p pictures of one, n turns, l words; rows are those of the pictures.
 """
@@ -155,7 +155,7 @@ def transaction_texts(one: Transaction, rows: tuple[int, ...], settings: Model) 
     """
     back = parse_ordinal_reference(one.modifications[-1])
     combines = back is not None and back.setting == "combination"
-    # Nobody can look back to what is wanted only now.
+    # A turn cannot look back to the picture that it asks for.
     places = () if back is None else tuple(place for place in back.places if place < len(one.targets))
     if combines and places and settings.combination != "seen":
         places = tuple(range(len(one.targets) - (settings.combination == "official_fc")))
@@ -233,7 +233,7 @@ class DialogueSampler:
         whole = self.recorded(rows_b)
         captioned_bp = torch.from_numpy(rng.random(whole.pictures_bp.shape) >= preset.caption_dropout)
         described_b = torch.from_numpy(rng.random(len(rows_b)) < preset.described)
-        described_b &= (whole.back_b != 0) & ~whole.recalled_bp[:, 0]  # nobody goes back to what they have not seen
+        described_b &= (whole.back_b != 0) & ~whole.recalled_bp[:, 0]  # an unseen picture cannot be gone back to
         recall_bl = whole.recall_bl * (captioned_bp | ~whole.recalled_bp).all(dim=1)[:, None]
         shortened_bn = torch.from_numpy(rng.random(whole.words_bnl.shape[:2]) < preset.clauses)
         short_bnl = self.short_snl[torch.from_numpy(np.asarray(rows_b, np.int64))]
@@ -267,7 +267,7 @@ class DialogueSampler:
 
 
 def recalled_captions(one: TransactionTexts, captions: Sequence[str]) -> str:
-    """What a transaction recalls: "FIRST: <caption> SECOND: <caption>"; "" if a caption is missing.
+    """The captions that a transaction recalls: "FIRST: <caption> SECOND: <caption>"; "" if one is missing.
 
     >>> recalled_captions(TransactionTexts((0, 1), (), (), recalled=(0,)), ("a red shirt", "a cap"))
     'FIRST: a red shirt'

@@ -1,4 +1,4 @@
-"""Pictures with their captions and raw vectors: what Drill-down and its baselines are trained on.
+"""Pictures with their captions and raw vectors, on which Drill-down and its baselines are trained.
 
     pictures = read_captioned_pictures(folder, "train", encoder)
     captions = pictures.dialogue(0, rng)           # ten sentences in the order of the turns
@@ -90,8 +90,8 @@ class CaptionedPictures:
         return self._gather_rows([regions_nre for _, regions_nre in self.blocks], positions)
 
     def dialogue(self, position: int, rng: np.random.Generator | None = None) -> tuple[str, ...]:
-        """What is said of a picture in `turns` turns: random captions in any order (training), or without `rng` the
-        first ones.
+        """The captions of a picture for `turns` turns: drawn in random order (training), or without `rng` the first
+        ones.
 
         As published: `visual_genome.regions.choose_captions`. A picture with fewer captions repeats them.
         """

@@ -46,7 +46,7 @@ Notify = Callable[[str], None]
 
 @dataclass(frozen=True)
 class PictureDialogue:
-    """What was said of `picture` (a row): a caption, then rounds; further captions are rounds without questions."""
+    """A dialogue about `picture` (a row): a caption, then rounds; further captions are rounds without questions."""
 
     picture: int
     caption: str
@@ -152,7 +152,7 @@ def join_picture_dialogues(parts: Sequence[PictureDialogues]) -> PictureDialogue
 
 
 def _choose_sources(data: Path, split: str, pattern: str) -> Sequence[_Source]:
-    """What the pattern chooses; "*" is all of the first kind found."""
+    """The files of dialogues that a pattern names; "*" names all of the first kind found."""
     ending = f"_{split}"
     files = [(file.stem.removesuffix(ending), file) for file in sorted((data / DIALOGUES).glob(f"*{ending}.json"))]
     dialogues = [(name, partial(read_dialogues, file)) for name, file in files if not name.endswith(REWRITTEN)]

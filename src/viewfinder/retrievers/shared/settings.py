@@ -1,4 +1,4 @@
-"""What several systems can set: the common parts of their presets. No torch here.
+"""Settings that the presets of several systems share. No torch here.
 
 For regions, every default is what the published code does; where the paper differs, its way is an option.
 """
@@ -39,7 +39,7 @@ class RegionSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class DescriptionPreset:
-    """What the presets of Drill-down and its baselines have in common."""
+    """The fields that the presets of Drill-down and of its baselines share."""
 
     training: TrainingSettings
     batch: int = 128  # dialogues a step

@@ -1,4 +1,4 @@
-"""What a training is asked to do and what it reads: data sets, vectors, transactions, weights to start from.
+"""A plan of a training, and the reading of its data: data sets, vectors, transactions, weights to start from.
 
 No torch here.
 """
@@ -32,7 +32,7 @@ AnyPreset = TypeVar("AnyPreset")
 
 @dataclass(frozen=True, kw_only=True)
 class TrainPlan:
-    """What to train, on what, and how.
+    """The options of one training: its system, data, settings and folder.
 
     Attributes:
         data: folders of data sets; training learns from their training split and is measured on the validation split.

@@ -124,8 +124,8 @@ def _verbalize_picture(turn: ResolvedTurn, picked: Like | Show) -> VerbalizedTur
 
 
 def _verbalize_rejection(turn: ResolvedTurn) -> VerbalizedTurn:
-    """What is not wanted as "there is no ...", as people said it to Drill-down; pictures are ruled out: for a bare
-    "none of these", all that were shown."""
+    """A rejection as "there is no ...", as people said it to Drill-down; the rejected pictures are ruled out, and for a
+    bare "none of these" all that were shown."""
     pictures = turn.pictures or (() if turn.text.strip() else turn.shown)
     gone = frozenset(picture.id for picture in pictures if picture.id is not None)
     adapters = ["drop: rejected pictures are left out, but their like is not"] if pictures else []
