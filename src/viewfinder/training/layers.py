@@ -255,7 +255,7 @@ class EncoderLayer(nn.Module):
         return tokens_btw + dropout(mapped_btw, self.share, self.training), seen
 
 
-class Encoder(nn.Module):
+class TokenEncoder(nn.Module):
     """Layers one on another, and a last norm."""
 
     def __init__(self, width: int, layers: int, heads: int, hidden: int, share: float = 0.0) -> None:

@@ -92,7 +92,7 @@ MIN_CAPTIONED = 20
 """With fewer captioned pictures there is nothing to hold out and compare with."""
 
 
-class Library(Protocol):
+class TunableLibrary(Protocol):
     """The library to tune: a `viewfinder.library.Library`, which is a layer higher and calls `tune`."""
 
     @property
@@ -129,7 +129,7 @@ class TuneReport:
 
 
 def tune(
-    library: Library, *, captions: Path | None = None, catalogue: Path | None = None, report: Tell | None = None
+    library: TunableLibrary, *, captions: Path | None = None, catalogue: Path | None = None, report: Tell | None = None
 ) -> TuneReport:
     """Learns the pictures of a library from captions or catalogue columns; switches if new ones gain too.
 
@@ -263,7 +263,7 @@ def _list_labels(kind: CaptionedVectors) -> list[list[str]]:
     return [[kind.labels[at] for at in np.flatnonzero(holds_l)] for holds_l in kind.holds_nl]
 
 
-def _find_written(library: Library, paths: Sequence[Path]) -> Written | None:
+def _find_written(library: TunableLibrary, paths: Sequence[Path]) -> Written | None:
     """The library's own texts about these pictures; None if there are none, or if some pictures are not in it."""
     gallery = library.gallery()
     ids = {file.path: row.id for row in library.store.rows() for file in row.files}
@@ -283,7 +283,7 @@ PictureTexts = tuple[list[str], list[str]]
 """Texts about a picture, and catalogue values that hold for it."""
 
 
-def _read_texts(library: Library, captions: Path | None, catalogue: Path | None) -> dict[Path, PictureTexts]:
+def _read_texts(library: TunableLibrary, captions: Path | None, catalogue: Path | None) -> dict[Path, PictureTexts]:
     """The texts and values of the tables, by file: pictures of the library, or else files beside the table."""
     there = [Path(file.path) for row in library.store.rows() for file in row.files]
     said: dict[Path, PictureTexts] = {}
@@ -327,7 +327,7 @@ def prose_columns(rows: Sequence[Mapping[str, str]]) -> frozenset[str]:
 
 
 def _encode_captioned(
-    library: Library, encoder: StarterEncoder, said: Mapping[Path, PictureTexts]
+    library: TunableLibrary, encoder: StarterEncoder, said: Mapping[Path, PictureTexts]
 ) -> tuple[CaptionedVectors, list[Path]]:
     """Raw vectors of the pictures (stored ones if the library has them), sentence vectors of texts; the files."""
     ids = {file.path: row.id for row in library.store.rows() for file in row.files}

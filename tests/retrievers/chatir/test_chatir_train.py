@@ -20,7 +20,7 @@ from tests.training_log import read_log
 from viewfinder.data.dialogues import Round, make_dialogue, write_dialogues
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.retrievers.chatir.network import load_text_model
-from viewfinder.retrievers.chatir.settings import MASKED_SHARE, Preset
+from viewfinder.retrievers.chatir.settings import MASKED_SHARE, ChatirPreset
 from viewfinder.retrievers.chatir.train import PRESETS, train
 from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.testing import ColourEncoder, tiny_pictures
@@ -59,12 +59,12 @@ def plan(data: Path, out: Path, *overrides: str, **known: Any) -> TrainPlan:
 
 @pytest.mark.parametrize("preset", list(tomllib.loads(PRESETS.read_text())))
 def test_every_preset_can_be_read(preset: str) -> None:
-    found = load_preset(PRESETS, preset, Preset)
+    found = load_preset(PRESETS, preset, ChatirPreset)
     assert found.selects == ("loss" if preset in ("paper", "official", "plugir") else "recall")
 
 
 def test_the_published_numbers_are_those_of_the_paper_and_of_its_re_implementation() -> None:
-    paper, plugir = (load_preset(PRESETS, name, Preset) for name in ("paper", "plugir"))
+    paper, plugir = (load_preset(PRESETS, name, ChatirPreset) for name in ("paper", "plugir"))
     assert (paper.batch, paper.training.learning_rate, paper.training.epochs) == (512, 5e-5, 36)
     assert (plugir.batch, plugir.training.learning_rate, plugir.training.weight_decay) == (256, 1.25e-5, 1e-4)
     assert (paper.model.separator, plugir.model.separator) == ("sep", "comma")
@@ -77,14 +77,14 @@ def test_the_published_numbers_are_those_of_the_paper_and_of_its_re_implementati
 def test_published_presets_read_strings_as_they_are_and_cut_the_end_at_200_tokens(
     name: str, size: str, separator: str
 ) -> None:
-    model = load_preset(PRESETS, name, Preset).model
+    model = load_preset(PRESETS, name, ChatirPreset).model
     assert (model.verbatim, model.most_tokens, model.separator) == (True, 200, separator)
     assert (model.reads, model.pooling, model.image) == ("tokens", "first", "shared")
     assert model.text_model == f"Salesforce/blip-itm-{size}-coco"
 
 
 def test_the_official_preset_is_the_paper_s_training_with_the_strings_of_the_code() -> None:
-    paper, official = (load_preset(PRESETS, name, Preset) for name in ("paper", "official"))
+    paper, official = (load_preset(PRESETS, name, ChatirPreset) for name in ("paper", "official"))
     assert replace(official, model=replace(official.model, separator="sep")) == paper
 
 

@@ -19,7 +19,7 @@ from viewfinder.retrievers.chatsearcher.loss import (
     symmetric_picture_loss,
     word_loss,
 )
-from viewfinder.retrievers.chatsearcher.settings import LossSettings
+from viewfinder.retrievers.chatsearcher.settings import ChatSearcherLossSettings
 
 ONE = torch.tensor(1.0)
 
@@ -157,6 +157,6 @@ def test_words_are_scored_among_all_pieces() -> None:
 @pytest.mark.parametrize(("reduction", "wanted"), [("means", 2.0 + 6.0), ("tokens", (3 * 2.0 + 6.0) / 4)])
 def test_words_and_pictures_are_weighed(reduction: str, wanted: float) -> None:
     """Three words that lose 2 each, one picture that loses 6."""
-    settings = LossSettings(reduction=reduction)  # type: ignore[arg-type]
+    settings = ChatSearcherLossSettings(reduction=reduction)  # type: ignore[arg-type]
     assert float(combine_losses(settings, torch.tensor(2.0), 3, torch.tensor(6.0), 1)) == pytest.approx(wanted)
     assert float(combine_losses(settings, torch.tensor(0.0), 0, torch.tensor(0.0), 0)) == 0

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from viewfinder.data.chatsearch import ImageItem, TextItem
 from viewfinder.retrievers.chatsearcher.sequence import (
-    ExampleTurn,
     Item,
     SequenceCodec,
     TokenizerRecord,
     TokenSequence,
     TrainingExample,
+    TrainingTurn,
     join_sequences,
 )
 
@@ -27,7 +27,7 @@ def says(text: str) -> TextItem:
 
 def dialogue(*turns: tuple[str, tuple[Item, ...]]) -> TrainingExample:
     roles = {"u": "user", "a": "assistant", "d": "document"}
-    return TrainingExample(tuple(ExampleTurn(roles[role], items) for role, items in turns), "tchat")  # type: ignore[arg-type]
+    return TrainingExample(tuple(TrainingTurn(roles[role], items) for role, items in turns), "tchat")  # type: ignore[arg-type]
 
 
 def learnt(places: TokenSequence) -> list[int]:

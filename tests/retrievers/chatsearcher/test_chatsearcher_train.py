@@ -26,8 +26,15 @@ from viewfinder.retrievers.chatsearcher.comparison import (
     list_judged,
 )
 from viewfinder.retrievers.chatsearcher.network import Match, Pointer
-from viewfinder.retrievers.chatsearcher.sequence import ExampleTurn, Item, Role, TokenizerRecord, TrainingExample
-from viewfinder.retrievers.chatsearcher.settings import LoraSettings, Mixture, ModelSettings, Preset, Stage, StageName
+from viewfinder.retrievers.chatsearcher.sequence import Item, Role, TokenizerRecord, TrainingExample, TrainingTurn
+from viewfinder.retrievers.chatsearcher.settings import (
+    ChatSearcherModelSettings,
+    ChatSearcherPreset,
+    LoraSettings,
+    Mixture,
+    Stage,
+    StageName,
+)
 from viewfinder.retrievers.chatsearcher.train import is_trained, train
 from viewfinder.retrievers.chatsearcher.training_data import TrainingData
 from viewfinder.retrievers.shared.train_plan import TrainPlan
@@ -237,8 +244,8 @@ def test_a_pointer_learns_which_pictures_texts_describe() -> None:
 
 
 def test_what_describes_a_picture_is_the_last_that_was_said_before_it() -> None:
-    said = [ExampleTurn("user", (TextItem(text),)) for text in ("a dog", "in snow")]
-    nothing, shown = ExampleTurn("assistant", ()), ExampleTurn("assistant", (ImageItem("a"),))
+    said = [TrainingTurn("user", (TextItem(text),)) for text in ("a dog", "in snow")]
+    nothing, shown = TrainingTurn("assistant", ()), TrainingTurn("assistant", (ImageItem("a"),))
     requests = (
         TrainingExample((said[0], shown), "requests"),
         TrainingExample((said[0], nothing, said[1], shown), "requests"),
@@ -263,8 +270,8 @@ def test_what_has_learnt_to_compare_is_not_fitted_anew_after_another_stage(
 
 
 def test_what_is_judged_is_answered_by_yes_or_no_and_about_the_picture_before_it() -> None:
-    def says(role: Role, *items: Item) -> ExampleTurn:
-        return ExampleTurn(role, items)
+    def says(role: Role, *items: Item) -> TrainingTurn:
+        return TrainingTurn(role, items)
 
     yes, no, what = TextItem("yes"), TextItem("no"), TextItem("what is it?")
     red, big = TextItem("is it red?"), TextItem("is it big?")
@@ -334,7 +341,7 @@ def test_what_trains(stage: Stage, rank: int, frozen: set[str]) -> None:
         "language.layers.0.mlp.up_proj.lora_A.default.weight", "language.norm.weight", "text_head.weight",
         "perceiver.queries", "cls.weight", "slots.bias", "visual_head.weight", "log_temperature",
     }  # fmt: skip
-    preset = Preset(model=ModelSettings(lora=LoraSettings(rank=rank)))
+    preset = ChatSearcherPreset(model=ChatSearcherModelSettings(lora=LoraSettings(rank=rank)))
     assert {name for name in names if not is_trained(preset, stage, name)} == frozen
 
 

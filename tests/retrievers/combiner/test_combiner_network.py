@@ -11,7 +11,7 @@ from torch.nn.functional import normalize
 
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.combiner.network import CombinerNetwork
-from viewfinder.retrievers.combiner.settings import ModelSettings, Preset
+from viewfinder.retrievers.combiner.settings import CombinerModelSettings, CombinerPreset
 from viewfinder.retrievers.combiner.train import PRESETS
 from viewfinder.training import load_preset
 
@@ -20,7 +20,7 @@ WIDTH = 4
 
 def network(**settings: Any) -> CombinerNetwork:
     torch.manual_seed(0)
-    return CombinerNetwork(ModelSettings(**({"projection": 3, "hidden": 5} | settings)), WIDTH).eval()
+    return CombinerNetwork(CombinerModelSettings(**({"projection": 3, "hidden": 5} | settings)), WIDTH).eval()
 
 
 def said(turns: int, seed: int = 0) -> tuple[Tensor, Tensor]:
@@ -65,7 +65,7 @@ def test_a_memory_tells_turns_apart_that_are_the_same_but_for_what_came_before()
 @torch.no_grad()
 def test_the_first_turn_of_a_dialogue_is_read_as_one_alone() -> None:
     model, (texts, pictures) = network(memory="gru"), said(3)
-    plain = CombinerNetwork(ModelSettings(projection=3, hidden=5), WIDTH).eval()
+    plain = CombinerNetwork(CombinerModelSettings(projection=3, hidden=5), WIDTH).eval()
     plain.load_state_dict({name: array for name, array in model.state_dict().items() if name in plain.state_dict()})
     torch.testing.assert_close(model(texts, pictures)[:, 0], plain(texts[:, :1], pictures[:, :1])[:, 0])
 
@@ -93,11 +93,11 @@ def test_the_last_turn_teaches_what_is_remembered_of_the_first() -> None:
 
 
 def test_the_paper_table_is_the_published_training() -> None:
-    preset = load_preset(PRESETS, "paper", Preset)
+    preset = load_preset(PRESETS, "paper", CombinerPreset)
     model, training = preset.model, preset.training
     assert (model.projection, model.hidden, model.dropout, preset.scale) == (2560, 5120, 0.5, 100.0)
     assert (model.memory, model.texts, model.rollback) == ("none", "whole", "ignore")
-    assert (preset.repeats, load_preset(PRESETS, "lab", Preset).repeats) == ("wrong", "left_out")
+    assert (preset.repeats, load_preset(PRESETS, "lab", CombinerPreset).repeats) == ("wrong", "left_out")
     assert (preset.batch, training.optimiser, training.learning_rate, training.epochs) == (4096, "adam", 2e-5, 300)
 
 
@@ -113,4 +113,4 @@ def test_the_paper_table_is_the_published_training() -> None:
 )
 def test_settings_of_a_combiner_that_cannot_be_are_refused(setting: str, told: str) -> None:
     with pytest.raises(BadInput, match=told):
-        load_preset(PRESETS, "lab", Preset, [setting])
+        load_preset(PRESETS, "lab", CombinerPreset, [setting])

@@ -11,14 +11,14 @@ from torch.nn.functional import normalize
 
 from viewfinder.retrievers.drilldown.loss import slot_values
 from viewfinder.retrievers.drilldown.network import DrilldownNetwork
-from viewfinder.retrievers.drilldown.settings import LossSettings, ModelSettings
+from viewfinder.retrievers.drilldown.settings import DrilldownLossSettings, DrilldownModelSettings
 from viewfinder.retrievers.shared.network import InputWidths
 
 
 def network(slots: int) -> DrilldownNetwork:
     """With logits so far apart that a draw from the policy is its best slot."""
     model = DrilldownNetwork(
-        ModelSettings(slots=slots, width=4, word_width=3, policy_relu=False), InputWidths(5, 6, 0, 11)
+        DrilldownModelSettings(slots=slots, width=4, word_width=3, policy_relu=False), InputWidths(5, 6, 0, 11)
     )
     with torch.no_grad():
         model.get_parameter("policy.4.weight").mul_(1e6)
@@ -60,7 +60,7 @@ def test_it_is_the_published_loop(slots: int, turn: int) -> None:
     model = network(slots)
     states_bmd, queries_btd = torch.randn(3, slots, 4), torch.randn(3, 4, 4)
     vectors_bkd = normalize(torch.randn(3, 5, 4), dim=-1)
-    found_bm = slot_values(model, LossSettings(), states_bmd, queries_btd, vectors_bkd, turn)
+    found_bm = slot_values(model, DrilldownLossSettings(), states_bmd, queries_btd, vectors_bkd, turn)
     for dialogue in range(3):
         slow = slow_values(model, states_bmd[dialogue], queries_btd[dialogue], vectors_bkd[dialogue], turn)
         assert found_bm[dialogue].tolist() == pytest.approx(slow, abs=1e-5)
@@ -71,7 +71,9 @@ def test_the_states_it_was_given_are_left_alone() -> None:
     torch.manual_seed(0)
     states_bmd, queries_btd = torch.randn(2, 3, 4), torch.randn(2, 4, 4)
     before_bmd = states_bmd.clone()
-    slot_values(network(3), LossSettings(), states_bmd, queries_btd, normalize(torch.randn(2, 5, 4), dim=-1), 0)
+    slot_values(
+        network(3), DrilldownLossSettings(), states_bmd, queries_btd, normalize(torch.randn(2, 5, 4), dim=-1), 0
+    )
     torch.testing.assert_close(states_bmd, before_bmd, rtol=0, atol=0)
 
 
@@ -83,15 +85,15 @@ def test_by_cosines_the_length_of_a_state_plays_no_role() -> None:
         parameter.zero_()  # the cell halves the state it is written into: its direction stays
     states_bmd, queries_btd = torch.randn(2, 2, 4), torch.randn(2, 3, 4)
     vectors_bkd = normalize(torch.randn(2, 5, 4), dim=-1)
-    by_cosine_bm = slot_values(model, LossSettings(reward="cosine"), states_bmd, queries_btd, vectors_bkd, 1)
+    by_cosine_bm = slot_values(model, DrilldownLossSettings(reward="cosine"), states_bmd, queries_btd, vectors_bkd, 1)
     torch.testing.assert_close(by_cosine_bm, torch.zeros(2, 2), atol=1e-6, rtol=0)
-    assert slot_values(model, LossSettings(), states_bmd, queries_btd, vectors_bkd, 1).abs().min() > 1e-3
+    assert slot_values(model, DrilldownLossSettings(), states_bmd, queries_btd, vectors_bkd, 1).abs().min() > 1e-3
 
 
 def test_it_has_no_gradient() -> None:
     torch.manual_seed(0)
     states_bmd, queries_btd = torch.randn(2, 3, 4), torch.randn(2, 3, 4, requires_grad=True)
     found_bm = slot_values(
-        network(3), LossSettings(), states_bmd, queries_btd, normalize(torch.randn(2, 5, 4), dim=-1), 1
+        network(3), DrilldownLossSettings(), states_bmd, queries_btd, normalize(torch.randn(2, 5, 4), dim=-1), 1
     )
     assert not found_bm.requires_grad

@@ -22,7 +22,7 @@ from viewfinder.retrievers.fashioniq.dialogues import (
 )
 from viewfinder.retrievers.fashioniq.loss import squared_triplet_loss
 from viewfinder.retrievers.fashioniq.network import Feedback, FeedbackNetwork, PictureEncoder
-from viewfinder.retrievers.fashioniq.settings import FeedbackReading, LossSettings, Preset, TransformerModel
+from viewfinder.retrievers.fashioniq.settings import FashionIqPreset, FeedbackReading, LossSettings, TransformerModel
 from viewfinder.retrievers.shared.network import WordNumbers, target_ranks
 from viewfinder.training import TrainingSettings
 
@@ -86,8 +86,8 @@ def dialogues(targets: list[int], shown: list[int], turns: int, **changed: Any) 
     return made._replace(**changed)
 
 
-def preset(**known: Any) -> Preset:
-    return Preset(model=TransformerModel(), training=TrainingSettings(learning_rate=1.0, epochs=1), **known)
+def preset(**known: Any) -> FashionIqPreset:
+    return FashionIqPreset(model=TransformerModel(), training=TrainingSettings(learning_rate=1.0, epochs=1), **known)
 
 
 def pictures(walker: Walker) -> list[list[float]]:

@@ -23,7 +23,7 @@ from viewfinder.retrievers.fashioniq.dialogues import (
     validation_dialogues,
 )
 from viewfinder.retrievers.fashioniq.garments import Garments, RecordedPairs
-from viewfinder.retrievers.fashioniq.settings import Preset, TransformerModel
+from viewfinder.retrievers.fashioniq.settings import FashionIqPreset, TransformerModel
 from viewfinder.retrievers.shared.network import WordNumbers
 from viewfinder.training import TrainingSettings
 
@@ -53,8 +53,8 @@ def shelves() -> tuple[GarmentKind, ...]:
     return garment_kinds(garments(), torch.eye(6), torch.arange(12).reshape(6, 2), WORDS, nobody)
 
 
-def preset(**known: Any) -> Preset:
-    return Preset(
+def preset(**known: Any) -> FashionIqPreset:
+    return FashionIqPreset(
         model=TransformerModel(), training=TrainingSettings(learning_rate=1e-3, epochs=1), **({"turns": 3} | known)
     )
 

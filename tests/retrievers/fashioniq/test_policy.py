@@ -15,7 +15,7 @@ from torch import Tensor
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.fashioniq.dialogues import FeedbackDialogues, GarmentKind, SentenceTable, measure_rollouts
 from viewfinder.retrievers.fashioniq.network import Feedback, RecurrentRetriever
-from viewfinder.retrievers.fashioniq.settings import PolicySettings, Preset, RecurrentModel, TransformerModel
+from viewfinder.retrievers.fashioniq.settings import FashionIqPreset, PolicySettings, RecurrentModel, TransformerModel
 from viewfinder.retrievers.fashioniq.train import (
     FashionIqTrainingData,
     choice_loss,
@@ -134,7 +134,7 @@ def test_the_second_stage_improves_validation_and_leaves_pictures_as_they_were(t
     model, card = network(), Card(system="fashioniq", preset="rnn", encoder="none")
     before = copy.deepcopy(model.state_dict())
     policy = replace(POLICY, epochs=15, learning_rate=1e-2)
-    preset = Preset(
+    preset = FashionIqPreset(
         model=model.settings, training=TrainingSettings(learning_rate=1.0, epochs=1), policy=policy, turns=3, batch=6
     )
     plan = TrainPlan(
@@ -161,4 +161,4 @@ def test_the_second_stage_improves_validation_and_leaves_pictures_as_they_were(t
 def test_only_a_recurrent_network_that_talks_with_a_simulator_is_improved(way: dict[str, Any]) -> None:
     usual: dict[str, Any] = {"model": RecurrentModel(), "training": TrainingSettings(learning_rate=1e-3, epochs=1)}
     with pytest.raises(BadInput, match="policy improvement is of a recurrent network, with a simulator"):
-        Preset(**(usual | {"policy": PolicySettings(epochs=1)} | way))
+        FashionIqPreset(**(usual | {"policy": PolicySettings(epochs=1)} | way))

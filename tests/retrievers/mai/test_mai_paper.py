@@ -17,7 +17,7 @@ from viewfinder.errors import BadInput
 from viewfinder.query import Picture, ResolvedTurn, SentenceEncoder
 from viewfinder.retrievers.mai.network import MaiNetwork
 from viewfinder.retrievers.mai.retriever import Mai
-from viewfinder.retrievers.mai.settings import Model, Preset
+from viewfinder.retrievers.mai.settings import MaiPreset, Model
 from viewfinder.retrievers.mai.texts import PieceTokenizer, SavedTokeniser
 from viewfinder.retrievers.mai.train import PRESETS, train
 from viewfinder.retrievers.shared.train_plan import TrainPlan
@@ -35,7 +35,7 @@ TINY = (
 
 
 def test_the_published_numbers_are_those_of_the_paper_and_of_blip2() -> None:
-    found = load_preset(PRESETS, "paper", Preset)
+    found = load_preset(PRESETS, "paper", MaiPreset)
     model, training, schedule = found.model, found.training, found.training.schedule
     assert (model.width, model.layers, model.heads, model.hidden, model.cross_every) == (768, 12, 12, 3072, 2)
     assert (model.tokens, model.prompts, model.projection, model.image_width) == (32, 32, 256, 1408)

@@ -17,7 +17,7 @@ SYSTEMS: tuple[System, ...] = get_args(System)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelSettings(RegionSettings):
+class BaselineModelSettings(RegionSettings):
     """The network of any of the four.
 
     Attributes:
@@ -33,7 +33,7 @@ class ModelSettings(RegionSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class LossSettings:
+class BaselineLossSettings:
     """The loss of a training."""
 
     kind: Literal["hardest", "every"] = "hardest"  # the hardest decoy of the batch (published), or every decoy
@@ -41,8 +41,8 @@ class LossSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Preset(DescriptionPreset):
+class BaselinePreset(DescriptionPreset):
     """A table of presets.toml."""
 
-    model: ModelSettings
-    loss: LossSettings
+    model: BaselineModelSettings
+    loss: BaselineLossSettings

@@ -11,7 +11,7 @@ from torch import Tensor
 from viewfinder.errors import UnknownName
 from viewfinder.retrievers.baselines.network import BaselineNetwork, fuse_ranks, retrieval_loss, score_pictures
 from viewfinder.retrievers.baselines.retriever import JOINT
-from viewfinder.retrievers.baselines.settings import SYSTEMS, Preset
+from viewfinder.retrievers.baselines.settings import SYSTEMS, BaselinePreset
 from viewfinder.retrievers.shared.description_training import (
     DescriptionDialogues,
     DialogueBatch,
@@ -31,7 +31,7 @@ def train(plan: TrainPlan) -> TrainingResult:
     system = next((system for system in SYSTEMS if system == plan.system), None)
     if system is None:
         raise UnknownName(f"no baseline is called {plan.system!r}; there are: {', '.join(SYSTEMS)}")
-    preset, start = read_preset(plan, PRESETS, Preset)
+    preset, start = read_preset(plan, PRESETS, BaselinePreset)
     whole = plan.system == "hre" and not preset.model.pooled
     data = read_description_data(plan, preset, start, whole=whole, regions=not whole)
     seed_all(plan.seed)
@@ -55,7 +55,9 @@ def train(plan: TrainPlan) -> TrainingResult:
     )
 
 
-def validate_network(network: BaselineNetwork, *, preset: Preset, dialogues: DescriptionDialogues) -> dict[str, float]:
+def validate_network(
+    network: BaselineNetwork, *, preset: BaselinePreset, dialogues: DescriptionDialogues
+) -> dict[str, float]:
     """The figures of validation: loss and recall over the protocol's fixed dialogues."""
 
     def score(states_btd: Tensor, vectors_nkd: Tensor) -> list[Tensor]:
@@ -67,7 +69,9 @@ def validate_network(network: BaselineNetwork, *, preset: Preset, dialogues: Des
     )
 
 
-def _read_batch(network: BaselineNetwork, preset: Preset, batch: DialogueBatch) -> tuple[Tensor, Tensor, Tensor]:
+def _read_batch(
+    network: BaselineNetwork, preset: BaselinePreset, batch: DialogueBatch
+) -> tuple[Tensor, Tensor, Tensor]:
     """A batch: its pictures' vectors, its dialogues' vectors after every turn, and the loss."""
     vectors_bkd = network.project_pictures(batch.regions_bke, batch.whole_bg)
     states_btd = network.read_dialogues(batch.said, batch.lengths_bt)

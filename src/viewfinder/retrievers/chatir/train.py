@@ -25,7 +25,7 @@ from viewfinder.retrievers.chatir.network import (
     build_text_encoder,
     load_text_model,
 )
-from viewfinder.retrievers.chatir.settings import MASKED_SHARE, LossSettings, Preset
+from viewfinder.retrievers.chatir.settings import MASKED_SHARE, ChatirLossSettings, ChatirPreset
 from viewfinder.retrievers.shared.network import DEPTH
 from viewfinder.retrievers.shared.picture_dialogues import (
     PictureDialogues,
@@ -44,7 +44,7 @@ PICTURES_AT_ONCE = 1024
 
 def train(plan: TrainPlan) -> TrainingResult:
     """Train as the plan says; `plan.resume` continues an interrupted training. Raises as `train_system`."""
-    preset, start = read_preset(plan, PRESETS, Preset)
+    preset, start = read_preset(plan, PRESETS, ChatirPreset)
     if start is None and preset.model.reads == "sentences":
         # A round that training never read could not be read later.
         preset = replace(preset, model=replace(preset.model, rounds=min(preset.model.rounds, preset.rounds)))
@@ -67,7 +67,7 @@ def train(plan: TrainPlan) -> TrainingResult:
 
 
 def _measure_loss(
-    network: DialogueEncoder, batch: ChatirBatch, *, settings: LossSettings
+    network: DialogueEncoder, batch: ChatirBatch, *, settings: ChatirLossSettings
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """The loss of a batch among the batches of all processes."""
     dialogues_bd, pictures_bd = map(gather_with_gradient, _encode_batch(network, batch))
@@ -82,7 +82,7 @@ def _encode_batch(network: DialogueEncoder, batch: ChatirBatch) -> tuple[Float[T
     return network.encode_dialogues(*batch.dialogues), pictures_bd
 
 
-def validate_encoder(network: DialogueEncoder, *, preset: Preset, batches: ChatirBatches) -> dict[str, float]:
+def validate_encoder(network: DialogueEncoder, *, preset: ChatirPreset, batches: ChatirBatches) -> dict[str, float]:
     """The figures of validation: each dialogue looks for its picture among those of all dialogues, after every round.
 
     "loss" is the batch loss, averaged over all lengths of a dialogue; "recall" is Recall@10, averaged likewise;
@@ -130,7 +130,7 @@ def _read_dialogues(plan: TrainPlan, split: str, pattern: str) -> PictureDialogu
 
 
 def prepare_training(
-    plan: TrainPlan, preset: Preset, start: Card | None
+    plan: TrainPlan, preset: ChatirPreset, start: Card | None
 ) -> tuple[DialogueEncoder, Card, ChatirBatches, ChatirBatches]:
     """The initial network, its card, and the dialogues of both splits. Raises as `train_system`."""
     sets = [_read_dialogues(plan, split, preset.dialogues) for split in ("train", "val")]
@@ -176,7 +176,7 @@ class _Reading:
     text: dict[str, Any] | None = None
 
 
-def _read_tokens(preset: Preset, start: Card | None, sets: Sequence[PictureDialogues]) -> _Reading:
+def _read_tokens(preset: ChatirPreset, start: Card | None, sets: Sequence[PictureDialogues]) -> _Reading:
     """By the text model of the preset, or that of the checkpoint it starts from."""
     model = preset.model
     if start is None:
@@ -196,7 +196,7 @@ def _read_tokens(preset: Preset, start: Card | None, sets: Sequence[PictureDialo
     return _Reading(network, tensors, text=text.record())
 
 
-def _read_sentences(preset: Preset, plan: TrainPlan, sets: Sequence[PictureDialogues]) -> _Reading:
+def _read_sentences(preset: ChatirPreset, plan: TrainPlan, sets: Sequence[PictureDialogues]) -> _Reading:
     """By the vectors of the plan's frozen sentence encoder."""
     tensors = [
         SentenceTensors(one, plan.sentences, preset.model.rounds, share)
@@ -206,7 +206,7 @@ def _read_sentences(preset: Preset, plan: TrainPlan, sets: Sequence[PictureDialo
     return _Reading(network, tensors, tensors[0].version)
 
 
-def _list_hidden_shares(preset: Preset) -> tuple[float, float]:
+def _list_hidden_shares(preset: ChatirPreset) -> tuple[float, float]:
     """The share of words that are hidden in training and in validation."""
     return (MASKED_SHARE if preset.mask == "tokens" else 0.0, 0.0)
 

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from viewfinder.data.chatsearch import ImageItem, TextItem
 from viewfinder.errors import BadInput
-from viewfinder.retrievers.chatsearcher.sequence import ExampleTurn, SequenceCodec, TokenSequence, TrainingExample
+from viewfinder.retrievers.chatsearcher.sequence import SequenceCodec, TokenSequence, TrainingExample, TrainingTurn
 from viewfinder.retrievers.chatsearcher.settings import ExampleKind, Stage
 from viewfinder.training import Batches, count_processes
 
@@ -104,7 +104,7 @@ def fit_example(codec: SequenceCodec, example: TrainingExample, longest: int) ->
 def keep_texts(example: TrainingExample) -> TrainingExample | None:
     """An example without its pictures; None if it has no words."""
     spoken = [(turn.role, tuple(item for item in turn.items if isinstance(item, TextItem))) for turn in example.turns]
-    turns = tuple(ExampleTurn(role, items) for role, items in spoken if items)
+    turns = tuple(TrainingTurn(role, items) for role, items in spoken if items)
     return TrainingExample(turns, example.kind) if turns else None
 
 

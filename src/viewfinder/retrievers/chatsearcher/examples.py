@@ -14,7 +14,7 @@ from viewfinder.data.chatsearch import ChatSample, ChatTurn, ImageItem, Subtask,
 from viewfinder.data.dialogues import Dialogue
 from viewfinder.data.fashionmt import Transaction
 from viewfinder.data.picture_texts import WebPage
-from viewfinder.retrievers.chatsearcher.sequence import ExampleTurn, Item, TrainingExample
+from viewfinder.retrievers.chatsearcher.sequence import Item, TrainingExample, TrainingTurn
 from viewfinder.retrievers.chatsearcher.settings import ExampleKind
 from viewfinder.users.photographs import cut_fragment
 from viewfinder.wording.modifications import parse_ordinal_reference, split_modification
@@ -86,10 +86,10 @@ def request_example(
     `fragments`: how often a few words are said instead of a caption.
     """
     first, *rest = rng.sample(captions, len(captions))
-    said: list[ExampleTurn] = [ExampleTurn("user", (TextItem(_word_request(first, rng, fragments)),))]
+    said: list[TrainingTurn] = [TrainingTurn("user", (TextItem(_word_request(first, rng, fragments)),))]
     if rest and rng.random() < TWO_PARTS:
         more = _word_request(rest[0], rng, fragments, ("{}",))
-        said += [ExampleTurn("assistant", ()), ExampleTurn("user", (TextItem(more),))]
+        said += [TrainingTurn("assistant", ()), TrainingTurn("user", (TextItem(more),))]
     return TrainingExample((*said, _show_picture(picture)), "requests")
 
 
@@ -113,7 +113,7 @@ def web_page_example(page: WebPage, rng: random.Random) -> TrainingExample:
         items += [picture for picture, is_before in zip(own, before, strict=True) if is_before]
         items += [TextItem(sentence)] if sentence.strip() else []
         items += [picture for picture, is_before in zip(own, before, strict=True) if not is_before]
-    return TrainingExample((ExampleTurn("document", tuple(items)),), "documents")
+    return TrainingExample((TrainingTurn("document", tuple(items)),), "documents")
 
 
 def chat_example(sample: ChatSample, *, image_first: bool) -> TrainingExample:
@@ -122,11 +122,11 @@ def chat_example(sample: ChatSample, *, image_first: bool) -> TrainingExample:
     return TrainingExample((*turns, _show_picture(sample.target)), KINDS_OF_CHAT[sample.subtask])
 
 
-def chat_turn(turn: ChatTurn, *, image_first: bool) -> ExampleTurn:
+def chat_turn(turn: ChatTurn, *, image_first: bool) -> TrainingTurn:
     """One side's turn: its pictures before its words, unless those of an answer may follow its words."""
     if turn.role == "assistant" and not image_first:
-        return ExampleTurn("assistant", turn.content)
-    return ExampleTurn(turn.role, tuple(sorted(turn.content, key=lambda item: isinstance(item, TextItem))))
+        return TrainingTurn("assistant", turn.content)
+    return TrainingTurn(turn.role, tuple(sorted(turn.content, key=lambda item: isinstance(item, TextItem))))
 
 
 def dialogue_examples(
@@ -165,7 +165,8 @@ def split_into_examples(
         (first, *rest), left = left[: 2 * rounds], left[2 * rounds :]
         words = tuple(item for item in first.content if isinstance(item, TextItem))
         yield TrainingExample(
-            (ExampleTurn("user", (*shown, *words)), *(ExampleTurn(turn.role, turn.content) for turn in rest)), "visual"
+            (TrainingTurn("user", (*shown, *words)), *(TrainingTurn(turn.role, turn.content) for turn in rest)),
+            "visual",
         )
 
 
@@ -174,15 +175,15 @@ def _put_search_first(
 ) -> TrainingExample:
     """Questions about a picture of the user's own, as questions about one that the user asked for and was shown."""
     first, *rest = asked.turns
-    question = ExampleTurn("user", tuple(item for item in first.items if isinstance(item, TextItem)))
+    question = TrainingTurn("user", tuple(item for item in first.items if isinstance(item, TextItem)))
     before, after = (_ask_and_show(one, rng, fragments) if one else () for one in (dialogue, other))
     return TrainingExample((*before, question, *rest, *after), asked.kind)
 
 
-def _ask_and_show(dialogue: Dialogue, rng: random.Random, fragments: float) -> tuple[ExampleTurn, ExampleTurn]:
+def _ask_and_show(dialogue: Dialogue, rng: random.Random, fragments: float) -> tuple[TrainingTurn, TrainingTurn]:
     """A dialogue's picture, asked for by its caption and shown."""
     words = _word_request(dialogue.caption, rng, fragments)
-    return ExampleTurn("user", (TextItem(words),)), _show_picture(dialogue.image)
+    return TrainingTurn("user", (TextItem(words),)), _show_picture(dialogue.image)
 
 
 def _word_request(caption: str, rng: random.Random, fragments: float, ways: Sequence[str] = OF_REQUESTS) -> str:
@@ -194,7 +195,7 @@ def _word_request(caption: str, rng: random.Random, fragments: float, ways: Sequ
 
 def edit_example(before: str, words: str, after: str) -> TrainingExample:
     """A picture, the change to make, and the changed picture."""
-    return TrainingExample((ExampleTurn("user", (ImageItem(before), TextItem(words))), _show_picture(after)), "edits")
+    return TrainingExample((TrainingTurn("user", (ImageItem(before), TextItem(words))), _show_picture(after)), "edits")
 
 
 def transaction_examples(one: Transaction, rng: random.Random) -> Iterator[TrainingExample]:
@@ -231,8 +232,8 @@ def _make_document(shown: Sequence[tuple[str, str, bool]], kind: ExampleKind) ->
     for picture, sentence, first in shown:
         pair = (ImageItem(picture), TextItem(sentence))
         items += pair if first else pair[::-1]
-    return TrainingExample((ExampleTurn("document", tuple(items)),), kind)
+    return TrainingExample((TrainingTurn("document", tuple(items)),), kind)
 
 
-def _show_picture(picture: str) -> ExampleTurn:
-    return ExampleTurn("assistant", (ImageItem(picture),))
+def _show_picture(picture: str) -> TrainingTurn:
+    return TrainingTurn("assistant", (ImageItem(picture),))

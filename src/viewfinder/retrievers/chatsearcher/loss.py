@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from viewfinder.retrievers.chatsearcher.settings import LossSettings
+from viewfinder.retrievers.chatsearcher.settings import ChatSearcherLossSettings
 
 NOBODY = -1
 """Stands in place of a picture's row: an empty place of the queue."""
@@ -100,7 +100,7 @@ def word_loss(scores_pv: Float[Tensor, "p v"], numbers_p: Int[Tensor, " p"]) -> 
 
 
 def combine_losses(
-    settings: LossSettings, words: Float[Tensor, ""], places: int, pictures: Float[Tensor, ""], found: int
+    settings: ChatSearcherLossSettings, words: Float[Tensor, ""], places: int, pictures: Float[Tensor, ""], found: int
 ) -> Float[Tensor, ""]:
     """Combines the mean losses of words and of pictures, given the count of positions and of targets (Eq. 1)."""
     if settings.reduction == "means":

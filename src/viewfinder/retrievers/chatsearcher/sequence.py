@@ -85,7 +85,7 @@ def train_tokenizer(texts: Iterable[str], most: int) -> TokenizerRecord:
 
 
 @dataclass(frozen=True)
-class ExampleTurn:
+class TrainingTurn:
     """The words and pictures of one side's turn, in order; or a whole document."""
 
     role: Role
@@ -96,7 +96,7 @@ class ExampleTurn:
 class TrainingExample:
     """A dialogue or a document to learn from; `kind` is its name in a mixture."""
 
-    turns: tuple[ExampleTurn, ...]
+    turns: tuple[TrainingTurn, ...]
     kind: str
 
     @property

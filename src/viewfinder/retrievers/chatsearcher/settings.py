@@ -33,7 +33,7 @@ class LoraSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelSettings:
+class ChatSearcherModelSettings:
     """The network.
 
     Attributes:
@@ -88,7 +88,7 @@ class ModelSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LossSettings:
+class ChatSearcherLossSettings:
     """The loss of a stage (Sec. 4.2).
 
     Attributes:
@@ -154,7 +154,7 @@ class Stage:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Preset:
+class ChatSearcherPreset:
     """One table of presets.toml.
 
     Attributes:
@@ -166,8 +166,8 @@ class Preset:
         fragments: which share of what is searched for by captions is learnt as said in a few words (ours).
     """
 
-    model: ModelSettings  # the network
-    loss: LossSettings = field(default_factory=LossSettings)  # what is minimised
+    model: ChatSearcherModelSettings  # the network
+    loss: ChatSearcherLossSettings = field(default_factory=ChatSearcherLossSettings)  # what is minimised
     language: Stage | None = None
     alignment: Stage | None = None
     instruction: Stage | None = None

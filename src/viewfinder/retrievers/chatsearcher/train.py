@@ -48,9 +48,9 @@ from viewfinder.retrievers.chatsearcher.sequence import SequenceCodec, Tokenizer
 from viewfinder.retrievers.chatsearcher.settings import (
     MIN_TEMPERATURE,
     STAGES,
-    LossSettings,
-    ModelSettings,
-    Preset,
+    ChatSearcherLossSettings,
+    ChatSearcherModelSettings,
+    ChatSearcherPreset,
     Stage,
 )
 from viewfinder.retrievers.chatsearcher.training_data import TrainingData, read_training_data
@@ -111,12 +111,12 @@ def train(plan: TrainPlan) -> TrainingResult:
     return replace(fitted, best=best)
 
 
-def read_stages(plan: TrainPlan) -> tuple[Preset, Card | None]:
+def read_stages(plan: TrainPlan) -> tuple[ChatSearcherPreset, Card | None]:
     """The preset of a plan with the stages that it trains, and the card of the weights to start from.
 
     Weights that compare nothing yet can learn it; all else of their model stays. Raises BadInput: there is no stage.
     """
-    preset, start = read_preset(plan, PRESETS, Preset)
+    preset, start = read_preset(plan, PRESETS, ChatSearcherPreset)
     if start is None and preset.model.compares and preset.comparison is None:
         lacks = "has no stage comparison, in which match and points are learnt; --preset modern has one"
         raise BadInput(f"preset {plan.preset}: {lacks}")
@@ -124,7 +124,7 @@ def read_stages(plan: TrainPlan) -> tuple[Preset, Card | None]:
         aligned = STAGES.index(start.settings["stage"]) >= STAGES.index("alignment")
         preset = replace(preset, language=None, alignment=None if aligned else preset.alignment)
         if preset.model.says and preset.comparison is not None:
-            before, wanted = preset.model, load_preset(PRESETS, plan.preset, Preset, plan.overrides).model
+            before, wanted = preset.model, load_preset(PRESETS, plan.preset, ChatSearcherPreset, plan.overrides).model
             model = replace(before, match=before.match or wanted.match, points=before.points or wanted.points)
             preset = replace(preset, model=model)
     if not preset.stages:
@@ -153,7 +153,7 @@ class PreparedTraining:
         return Card(system=SYSTEM, preset=plan.preset, encoder=self.train.raw_version, settings=known)
 
 
-def prepare_training(plan: TrainPlan, preset: Preset, start: Card | None) -> PreparedTraining:
+def prepare_training(plan: TrainPlan, preset: ChatSearcherPreset, start: Card | None) -> PreparedTraining:
     """The data of a plan, and its network: randomly initialised, or the plan's start. Raises as `train_system`."""
     model = preset.model
     # Before the data, so that errors are reported early.
@@ -178,7 +178,7 @@ def prepare_training(plan: TrainPlan, preset: Preset, start: Card | None) -> Pre
         check_start_sentences(plan.start, start, version)
     seed_all(plan.seed)
     language = published or draw_language_model(model, tokenizer)
-    before = model if start is None else read_card_settings(ModelSettings, start)
+    before = model if start is None else read_card_settings(ChatSearcherModelSettings, start)
     network = _build_network(plan, preset, train, language, width, before)
     known = {
         "model": asdict(model),
@@ -201,11 +201,11 @@ def prepare_training(plan: TrainPlan, preset: Preset, start: Card | None) -> Pre
 
 def _build_network(
     plan: TrainPlan,
-    preset: Preset,
+    preset: ChatSearcherPreset,
     seen: TrainingData,
     language: CausalLanguageModel,
     sentence: int,
-    before: ModelSettings,
+    before: ChatSearcherModelSettings,
 ) -> ChatSearcherNetwork:
     """A network for the training's vectors, with statistics measured on them; or the plan's start, with `before`."""
     model = preset.model
@@ -228,7 +228,7 @@ def _build_network(
 
 
 def _make_sentence_lookup(
-    plan: TrainPlan, model: ModelSettings, data: tuple[TrainingData, ...]
+    plan: TrainPlan, model: ChatSearcherModelSettings, data: tuple[TrainingData, ...]
 ) -> tuple[SentenceLookup | None, int, str]:
     """The function that gives sentence vectors of what users say, if they are read; their width and version."""
     if not model.says:
@@ -248,7 +248,7 @@ def _make_sentence_lookup(
 # -- a stage
 
 
-def stage_job(plan: TrainPlan, preset: Preset, prepared: PreparedTraining, stage: Stage) -> TrainingJob:
+def stage_job(plan: TrainPlan, preset: ChatSearcherPreset, prepared: PreparedTraining, stage: Stage) -> TrainingJob:
     """The training of one stage."""
     network, codec = prepared.network, prepared.codec
     known = prepared.train.examples
@@ -289,7 +289,7 @@ def stage_job(plan: TrainPlan, preset: Preset, prepared: PreparedTraining, stage
     )
 
 
-def is_trained(preset: Preset, stage: Stage, name: str) -> bool:
+def is_trained(preset: ChatSearcherPreset, stage: Stage, name: str) -> bool:
     """Whether a parameter is trained in a stage; see `Stage.trains`."""
     if name.startswith(COMPARING) or stage.name == "comparison":
         return name.startswith(COMPARING) and stage.name == "comparison"
@@ -303,7 +303,7 @@ def is_trained(preset: Preset, stage: Stage, name: str) -> bool:
 
 
 def batch_loss(
-    network: ChatSearcherNetwork, features: PictureFeatures, batch: SequenceBatch, settings: LossSettings
+    network: ChatSearcherNetwork, features: PictureFeatures, batch: SequenceBatch, settings: ChatSearcherLossSettings
 ) -> tuple[Float[Tensor, ""], dict[str, Tensor]]:
     """The loss of a batch (Eq. 1) and its parts; in training, its pictures go into the queue."""
     own_features = features.select(batch.rows_c)

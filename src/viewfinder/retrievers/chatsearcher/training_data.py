@@ -36,7 +36,7 @@ from viewfinder.data.visual_genome.regions import read_picture_ids
 from viewfinder.encoders.features import Features
 from viewfinder.errors import BadInput, EncoderMismatch, UnknownName
 from viewfinder.retrievers.chatsearcher import examples
-from viewfinder.retrievers.chatsearcher.sequence import ExampleTurn, TrainingExample
+from viewfinder.retrievers.chatsearcher.sequence import TrainingExample, TrainingTurn
 from viewfinder.retrievers.chatsearcher.settings import ExampleKind
 from viewfinder.retrievers.shared.train_plan import TrainPlan
 
@@ -138,9 +138,9 @@ def _read_folder(plan: TrainPlan, folder: _Folder, kinds: Sequence[ExampleKind],
             rows[name] = found.row_of(name)
     called = {name: f"{folder.name}/{found.keys[row]}" for name, row in rows.items()}
 
-    def rename_pictures(turn: ExampleTurn) -> ExampleTurn:
+    def rename_pictures(turn: TrainingTurn) -> TrainingTurn:
         items = (ImageItem(called[item.image]) if isinstance(item, ImageItem) else item for item in turn.items)
-        return ExampleTurn(turn.role, tuple(items))
+        return TrainingTurn(turn.role, tuple(items))
 
     kept = {
         kind: tuple(

@@ -15,7 +15,7 @@ Repeats = Literal["left_out", "wrong"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelSettings:
+class CombinerModelSettings:
     """The network, and how a conversation is given to it.
 
     Attributes:
@@ -38,7 +38,7 @@ class ModelSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Preset:
+class CombinerPreset:
     """A table of presets.toml.
 
     Attributes:
@@ -47,7 +47,7 @@ class Preset:
         selects: the validation figure by which the best weights are chosen: of all turns, or of the last.
     """
 
-    model: ModelSettings
+    model: CombinerModelSettings
     training: TrainingSettings
     scale: float = 100.0  # the factor on scores in the loss
     repeats: Repeats = "left_out"

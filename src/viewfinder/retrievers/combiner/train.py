@@ -25,7 +25,7 @@ from viewfinder.errors import BadInput
 from viewfinder.metrics import rank_bounds
 from viewfinder.retrievers.combiner.network import CombinerNetwork
 from viewfinder.retrievers.combiner.retriever import PROBE, mean_text_vector, modification_pieces
-from viewfinder.retrievers.combiner.settings import ModelSettings, Preset, Repeats
+from viewfinder.retrievers.combiner.settings import CombinerModelSettings, CombinerPreset, Repeats
 from viewfinder.retrievers.shared.network import DEPTH, target_cross_entropy
 from viewfinder.retrievers.shared.train_plan import TrainPlan, TransactionRows, read_preset, read_transaction_rows
 from viewfinder.wording.modifications import parse_ordinal_reference
@@ -77,7 +77,7 @@ class EncodedTransactions:
         return len(self.target_st)
 
     @classmethod
-    def of(cls, recorded: RecordedTransactions, vectors: Vectors, model: ModelSettings) -> EncodedTransactions:
+    def of(cls, recorded: RecordedTransactions, vectors: Vectors, model: CombinerModelSettings) -> EncodedTransactions:
         """`vectors`: those of all pieces of all texts."""
         row_of = {text: row for row, text in enumerate(recorded.texts)}
         of_pieces = ([vectors[piece] for piece in modification_pieces(text, model.texts)] for text in recorded.texts)
@@ -91,7 +91,7 @@ class EncodedTransactions:
         return cls(recorded.pictures_nd, texts_xd, recorded.gallery_g, *tables)
 
 
-def read_recorded(plan: TrainPlan, split: str, preset: Preset) -> RecordedTransactions:
+def read_recorded(plan: TrainPlan, split: str, preset: CombinerPreset) -> RecordedTransactions:
     """The transactions of a split in all data sets of a plan; what is left out is reported.
 
     Raises:
@@ -120,7 +120,7 @@ def read_recorded(plan: TrainPlan, split: str, preset: Preset) -> RecordedTransa
     return RecordedTransactions(np.concatenate(vectors), np.array(sorted(gallery | wanted), np.intp), tuple(found))
 
 
-def reference_rows(one: Transaction, rows: Sequence[int], model: ModelSettings) -> list[int]:
+def reference_rows(one: Transaction, rows: Sequence[int], model: CombinerModelSettings) -> list[int]:
     """The picture that each turn is read with: the one it is about, or an earlier one to which it goes back."""
     found = []
     for turn, said in enumerate(one.modifications):
@@ -162,7 +162,7 @@ class Batch(NamedTuple):
 
 def train(plan: TrainPlan) -> training.TrainingResult:
     """Train as the plan says; `plan.resume` continues an interrupted training. Raises as `train_system`."""
-    preset, _ = read_preset(plan, PRESETS, Preset)
+    preset, _ = read_preset(plan, PRESETS, CombinerPreset)
     model = preset.model
     recorded = [read_recorded(plan, split, preset) for split in ("train", "val")]
     wanted = {piece for part in recorded for text in part.texts for piece in modification_pieces(text, model.texts)}

@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy, normalize
 
 from viewfinder.retrievers.drilldown.network import DrilldownNetwork, SlotStates
-from viewfinder.retrievers.drilldown.settings import POLICY_WEIGHT, LossSettings
+from viewfinder.retrievers.drilldown.settings import POLICY_WEIGHT, DrilldownLossSettings
 from viewfinder.retrievers.shared.description_training import DialogueBatch
 from viewfinder.retrievers.shared.network import (
     EPS,
@@ -29,7 +29,7 @@ def score_pictures(
 
 
 def retrieval_loss(
-    network: DrilldownNetwork, loss: LossSettings, after: list[SlotStates], vectors_bkd: Float[Tensor, "b k d"]
+    network: DrilldownNetwork, loss: DrilldownLossSettings, after: list[SlotStates], vectors_bkd: Float[Tensor, "b k d"]
 ) -> Float[Tensor, ""]:
     """The mean over turns, summed over the batch, of how badly pictures and dialogues find one another (Eq. 4)."""
     turns = []
@@ -43,7 +43,7 @@ def retrieval_loss(
 
 
 def pretraining_loss(
-    network: DrilldownNetwork, loss: LossSettings, batch: DialogueBatch
+    network: DrilldownNetwork, loss: DrilldownLossSettings, batch: DialogueBatch
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """The loss of supervised pre-training (Sec. 3.5): slots are taken in turn (or written softly)."""
     vectors_bkd = network.project_pictures(batch.regions_bke, batch.whole_bg)
@@ -51,7 +51,9 @@ def pretraining_loss(
     return retrieval_loss(network, loss, after, vectors_bkd), {}
 
 
-def joint_loss(network: DrilldownNetwork, loss: LossSettings, batch: DialogueBatch) -> tuple[Tensor, dict[str, Tensor]]:
+def joint_loss(
+    network: DrilldownNetwork, loss: DrilldownLossSettings, batch: DialogueBatch
+) -> tuple[Tensor, dict[str, Tensor]]:
     """The loss of joint optimisation (Sec. 3.5): the look-ahead names the best slot, the policy learns it (Eq. 5)."""
     vectors_bkd = network.project_pictures(batch.regions_bke, batch.whole_bg)
     queries_btd = network.read(batch.said, batch.lengths_bt)
@@ -83,7 +85,7 @@ def joint_loss(network: DrilldownNetwork, loss: LossSettings, batch: DialogueBat
 @torch.no_grad()
 def slot_values(
     network: DrilldownNetwork,
-    loss: LossSettings,
+    loss: DrilldownLossSettings,
     states_bmd: Float[Tensor, "b m d"],
     queries_btd: Float[Tensor, "b t d"],
     vectors_bkd: Float[Tensor, "b k d"],

@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import dropout, normalize
 
-from viewfinder.retrievers.drilldown.settings import OWN_SLOT, ModelSettings
+from viewfinder.retrievers.drilldown.settings import OWN_SLOT, DrilldownModelSettings
 from viewfinder.retrievers.shared import network as shared
 from viewfinder.training.layers import FeedForward
 
@@ -29,7 +29,7 @@ class DrilldownNetwork(nn.Module):
     """The network. With the default settings and the published inputs (2048, 14,284 words) it has 4,861,201 parameters
     at M x 128 and 5,830,417 at M x 256."""
 
-    def __init__(self, settings: ModelSettings, inputs: shared.InputWidths) -> None:
+    def __init__(self, settings: DrilldownModelSettings, inputs: shared.InputWidths) -> None:
         super().__init__()
         width = settings.width
         self.settings = settings
@@ -129,7 +129,7 @@ class DrilldownNetwork(nn.Module):
         return after
 
     def choose_slot(self, slots: SlotStates, query_bd: Float[Tensor, "b d"], turn: int) -> Int[Tensor, " b"]:
-        """The slot that a query is written into (Eq. 2, but the best one at search); see `ModelSettings.choice`."""
+        """The slot that a query is written into (Eq. 2, but the best one at search), by `settings.choice`."""
         settings, dialogues = self.settings, len(query_bd)
         if settings.choice in ("learned", "sampled", "random") and turn < settings.slots:
             return self.choose_empty_slot(slots, turn)

@@ -22,7 +22,7 @@ POLICY_WEIGHT = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelSettings(RegionSettings):
+class DrilldownModelSettings(RegionSettings):
     """The network and how it writes and is read.
 
     Attributes:
@@ -54,7 +54,7 @@ class ModelSettings(RegionSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class LossSettings:
+class DrilldownLossSettings:
     """The losses of both stages.
 
     Attributes:
@@ -72,11 +72,11 @@ class LossSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Preset(DescriptionPreset):
+class DrilldownPreset(DescriptionPreset):
     """A table of presets.toml."""
 
-    model: ModelSettings
-    loss: LossSettings
+    model: DrilldownModelSettings
+    loss: DrilldownLossSettings
     learned: TrainingSettings | None = None  # the second stage, in which the policy learns; None: no second stage
 
     def __post_init__(self) -> None:

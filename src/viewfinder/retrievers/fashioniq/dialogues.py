@@ -23,7 +23,7 @@ from viewfinder.errors import BadInput
 from viewfinder.retrievers.fashioniq.garments import Garments
 from viewfinder.retrievers.fashioniq.loss import feedback_turn_loss, score_likeness
 from viewfinder.retrievers.fashioniq.network import Feedback, FeedbackNetwork
-from viewfinder.retrievers.fashioniq.settings import Preset
+from viewfinder.retrievers.fashioniq.settings import FashionIqPreset
 from viewfinder.retrievers.shared.network import DEPTH, WordNumbers, target_ranks
 from viewfinder.retrievers.shared.numpy_network import NO_WORD
 from viewfinder.training import Batches
@@ -142,7 +142,9 @@ class FeedbackDialogues(NamedTuple):
     attributed_b: Bool[Tensor, " b"]  # whether attributes are read
 
 
-def dialogue_batches(kinds: Sequence[GarmentKind], preset: Preset) -> Callable[[int, int], Batches[FeedbackDialogues]]:
+def dialogue_batches(
+    kinds: Sequence[GarmentKind], preset: FashionIqPreset
+) -> Callable[[int, int], Batches[FeedbackDialogues]]:
     """The batches of a `TrainingJob`: an epoch has as many dialogues as there are garments, rounded down to whole
     batches; targets are drawn with replacement.
 
@@ -166,7 +168,7 @@ def dialogue_batches(kinds: Sequence[GarmentKind], preset: Preset) -> Callable[[
 
 
 def draw_dialogues(
-    kinds: Sequence[GarmentKind], preset: Preset, size: int, rng: np.random.Generator
+    kinds: Sequence[GarmentKind], preset: FashionIqPreset, size: int, rng: np.random.Generator
 ) -> FeedbackDialogues:
     """Dialogues about a kind drawn in proportion to its number of garments."""
     sizes = np.array([len(kind) for kind in kinds])
@@ -208,7 +210,7 @@ def other_kinds_pictures(
     return torch.cat([kind.read_nx[drawn_m % len(kind)] for kind in others])
 
 
-def validation_dialogues(kinds: Sequence[GarmentKind], preset: Preset) -> Iterator[FeedbackDialogues]:
+def validation_dialogues(kinds: Sequence[GarmentKind], preset: FashionIqPreset) -> Iterator[FeedbackDialogues]:
     """The dialogues of validation, grouped by kind: every garment is wanted once, and a fixed other one is
     shown first. If training uses recorded pairs alone, these are the dialogues, and both captions are said."""
     for number, kind in enumerate(kinds):
@@ -313,7 +315,7 @@ def rollout_loss(
     network: FeedbackNetwork,
     kind: GarmentKind,
     dialogues: FeedbackDialogues,
-    preset: Preset,
+    preset: FashionIqPreset,
     strangers_mx: Float[Tensor, "m x"] | None = None,
 ) -> tuple[Float[Tensor, ""], dict[str, Tensor]]:
     """The loss of dialogues, summed over turns; "percentile", the mean of P over turns, how well they find targets;
@@ -333,7 +335,9 @@ def rollout_loss(
     return torch.stack(lost).sum(), {"percentile": percentile_t.mean(), "percentile_sum": percentile_t.sum()}
 
 
-def measure_rollouts(network: FeedbackNetwork, kinds: Sequence[GarmentKind], preset: Preset) -> dict[str, float]:
+def measure_rollouts(
+    network: FeedbackNetwork, kinds: Sequence[GarmentKind], preset: FashionIqPreset
+) -> dict[str, float]:
     """The figures of validation, as means over its dialogues: "percentile", the mean over turns of P = 1 - rank /
     garments of the kind, and "recall", that of Recall@10; and both after turns 1, 3 and 5."""
     ranks_t: list[list[Tensor]] = [[] for _ in range(preset.turns)]

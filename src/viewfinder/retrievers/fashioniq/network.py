@@ -31,10 +31,10 @@ from viewfinder.retrievers.shared.network import EPS, WordVectors
 from viewfinder.retrievers.shared.numpy_network import NO_WORD
 from viewfinder.training.layers import (
     AttributeHead,
-    Encoder,
     KeysValues,
     Norm,
     PictureInput,
+    TokenEncoder,
     add_positions,
     sinusoid_positions,
 )
@@ -149,7 +149,7 @@ class TransformerRetriever(FeedbackNetwork):
             self.turns = nn.Parameter(EMBEDDED * torch.randn(ROUNDS, width))
         if settings.modality_embeddings:
             self.modalities = nn.Parameter(EMBEDDED * torch.randn(IMAGE + 1, width))
-        self.encoder = Encoder(width, settings.layers, settings.heads, settings.hidden, settings.dropout)
+        self.encoder = TokenEncoder(width, settings.layers, settings.heads, settings.hidden, settings.dropout)
         self.head = nn.Linear(width, width)
 
     def begin(self, dialogues: int) -> TokenHistory:

@@ -143,7 +143,7 @@ def numpy_tokens(
 def numpy_encode_tokens(
     arrays: Arrays, settings: TransformerModel, tokens_th: Float[np.ndarray, "t h"], earlier: Sequence[KeysValues]
 ) -> tuple[Float[np.ndarray, "t h"], tuple[KeysValues, ...]]:
-    """`layers.Encoder`: tokens that also attend to earlier ones; and by layer, what later ones may see."""
+    """`layers.TokenEncoder`: tokens that also attend to earlier ones; and by layer, what later ones may see."""
     kept = []
     for at in range(settings.layers):
         name = f"encoder.layers.{at}"

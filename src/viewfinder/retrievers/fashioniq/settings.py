@@ -162,7 +162,7 @@ class PolicySettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Preset:
+class FashionIqPreset:
     """A table of presets.toml.
 
     Attributes:

@@ -50,7 +50,7 @@ from viewfinder.retrievers.fashioniq.network import (
     TransformerRetriever,
 )
 from viewfinder.retrievers.fashioniq.retriever import CUTS
-from viewfinder.retrievers.fashioniq.settings import FIRST_SCALE, Model, PolicySettings, Preset
+from viewfinder.retrievers.fashioniq.settings import FIRST_SCALE, FashionIqPreset, Model, PolicySettings
 from viewfinder.retrievers.shared.network import WordNumbers, WordVectors, read_word_table, target_ranks
 from viewfinder.retrievers.shared.numpy_network import NO_WORD
 from viewfinder.retrievers.shared.train_plan import TrainPlan, check_start_sentences, read_preset
@@ -68,7 +68,7 @@ MAX_PICTURES_AT_ONCE = 1024
 
 def train(plan: TrainPlan) -> TrainingResult:
     """Train as the plan says; `plan.resume` continues an interrupted training. Raises as `train_system`."""
-    preset, start = read_preset(plan, PRESETS, Preset)
+    preset, start = read_preset(plan, PRESETS, FashionIqPreset)
     try:
         data = read_training_data(plan, preset, start)
     except TrainingStopped as stopped:
@@ -87,7 +87,7 @@ def train(plan: TrainPlan) -> TrainingResult:
     return replace(second, best=plan.out / "best.safetensors")
 
 
-def make_job(preset: Preset, data: FashionIqTrainingData) -> TrainingJob:
+def make_job(preset: FashionIqPreset, data: FashionIqTrainingData) -> TrainingJob:
     """The training of dialogues with a simulated user, or of recorded pairs."""
 
     def loss(network: FeedbackNetwork, dialogues: FeedbackDialogues) -> tuple[Tensor, dict[str, Tensor]]:
@@ -127,7 +127,7 @@ class FashionIqTrainingData:
     val: tuple[GarmentKind, ...]
 
 
-def read_training_data(plan: TrainPlan, preset: Preset, start: Card | None) -> FashionIqTrainingData:
+def read_training_data(plan: TrainPlan, preset: FashionIqPreset, start: Card | None) -> FashionIqTrainingData:
     """The data of a plan, and the network for it: randomly initialised, or from the plan's start.
 
     Raises as `train_system`; and TrainingStopped: training a simulated user or attributes was asked to stop.
@@ -173,7 +173,7 @@ def read_training_data(plan: TrainPlan, preset: Preset, start: Card | None) -> F
     return FashionIqTrainingData(network, card, train, val)
 
 
-def _read_user(plan: TrainPlan, preset: Preset, seen: Garments) -> Captioner | None:
+def _read_user(plan: TrainPlan, preset: FashionIqPreset, seen: Garments) -> Captioner | None:
     """The simulated user of a training; None: it uses recorded pairs alone, or there are none."""
     if preset.simulator == "recorded" or not len(seen.pairs):
         return None
@@ -181,7 +181,7 @@ def _read_user(plan: TrainPlan, preset: Preset, seen: Garments) -> Captioner | N
     return load_simulator(plan, preset.simulator, preset.captioner, kinds)
 
 
-def _read_predictor(plan: TrainPlan, preset: Preset, captioner: Captioner | None) -> AttributePredictor | None:
+def _read_predictor(plan: TrainPlan, preset: FashionIqPreset, captioner: Captioner | None) -> AttributePredictor | None:
     """The predictor of the attributes that the network reads, by default the simulated user's; None: it reads none."""
     if not preset.model.attributes:
         return None
@@ -236,7 +236,7 @@ def simulate_feedback(
 # -- policy improvement
 
 
-def make_policy_job(first: TrainingJob, preset: Preset, data: FashionIqTrainingData) -> TrainingJob:
+def make_policy_job(first: TrainingJob, preset: FashionIqPreset, data: FashionIqTrainingData) -> TrainingJob:
     """Model-based policy improvement (Guo et al. 2018), after supervised training: which picture is worth showing.
 
     A frozen copy of the network names its nearest pictures. Each of them is shown to the simulated user, and from there

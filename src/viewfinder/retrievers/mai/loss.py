@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy, mse_loss
 
 from viewfinder.retrievers.mai.network import EncodedTurns
-from viewfinder.retrievers.mai.settings import LossSettings, Noise
+from viewfinder.retrievers.mai.settings import MaiLossSettings, Noise
 
 NOISE_SCALE = 0.5
 """The factor on noise, in units of the root mean square of a text's places."""
@@ -40,7 +40,7 @@ class TurnTargets(NamedTuple):
 
 
 def modification_turn_loss(
-    settings: LossSettings, scale: Float[Tensor, ""], encoded: EncodedTurns, targets: TurnTargets
+    settings: MaiLossSettings, scale: Float[Tensor, ""], encoded: EncodedTurns, targets: TurnTargets
 ) -> Float[Tensor, ""]:
     """The loss of a turn: the terms of Eq. 9 that are switched on; SPRC's where prompts are given.
 

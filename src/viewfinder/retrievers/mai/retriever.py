@@ -21,7 +21,7 @@ from jaxtyping import Float32
 from viewfinder.conversation import Keep, PictureId, Reject
 from viewfinder.query import Operation, Picture, Query, RawPictures, Reads, RegionSpace, ResolvedTurn, SentenceEncoder
 from viewfinder.retrievers.mai import numpy_network
-from viewfinder.retrievers.mai.settings import MAX_SCALE, LossSettings, Model, Treatment
+from viewfinder.retrievers.mai.settings import MAX_SCALE, MaiLossSettings, Model, Treatment
 from viewfinder.retrievers.mai.texts import make_text_reader, modification_text
 from viewfinder.retrievers.shared.turn_parts import TurnVector, turn_parts
 from viewfinder.retrievers.shared.verbalize import PictureTurn, read_picture_turn
@@ -201,7 +201,7 @@ class Mai:
         """`rollback`: how a turn that goes back treats the picture, overriding the weights' setting."""
         card, self.trained_on = weights.card, weights.card.trained_on
         settings = read_card_settings(Model, card)
-        read_card_settings(LossSettings, card, part="loss")  # refuses weights trained with a retired loss
+        read_card_settings(MaiLossSettings, card, part="loss")  # refuses weights trained with a retired loss
         self.settings = settings if rollback is None else replace(settings, rollback=rollback)
         self.fingerprint = weights.fingerprint
         self._arrays = weights.arrays

@@ -26,7 +26,7 @@ from viewfinder.retrievers.mai.network import (
     ModificationDialogues,
     encode_dialogues,
 )
-from viewfinder.retrievers.mai.settings import MAX_SCALE, LossSettings, Model, Preset
+from viewfinder.retrievers.mai.settings import MAX_SCALE, MaiLossSettings, MaiPreset, Model
 from viewfinder.retrievers.mai.texts import PieceTokenizer, SavedTokeniser
 from viewfinder.retrievers.mai.transactions import DialogueSampler, TrainingTransactions, read_training_transactions
 from viewfinder.retrievers.shared.blip2 import check_weight_sizes, read_blip2_config, read_blip2_weights
@@ -47,7 +47,7 @@ REGIONS = 4096
 
 def train(plan: TrainPlan) -> TrainingResult:
     """Train as the plan says; `plan.resume` continues an interrupted training. Raises as `train_system`."""
-    preset, start = read_preset(plan, PRESETS, Preset)
+    preset, start = read_preset(plan, PRESETS, MaiPreset)
     network, card, samplers, galleries = read_training_data(plan, preset, start)
 
     @cache
@@ -88,7 +88,7 @@ def train(plan: TrainPlan) -> TrainingResult:
 
 
 def read_training_data(
-    plan: TrainPlan, preset: Preset, start: Card | None
+    plan: TrainPlan, preset: MaiPreset, start: Card | None
 ) -> tuple[MaiNetwork, Card, dict[str, DialogueSampler], dict[str, CaptionedGallery]]:
     """The initial network, its card, and the dialogues and galleries of both splits. Raises as `train_system`."""
     model, tokeniser = preset.model, None
@@ -153,7 +153,7 @@ def read_components(network: MaiNetwork, transactions: TrainingTransactions) -> 
 
 
 def dialogue_loss(
-    network: MaiNetwork, gallery: CaptionedGallery, dialogues: ModificationDialogues, settings: LossSettings
+    network: MaiNetwork, gallery: CaptionedGallery, dialogues: ModificationDialogues, settings: MaiLossSettings
 ) -> Float[Tensor, ""]:
     """L_CCL (Eq. 9): the loss of dialogues, summed over turns.
 
@@ -170,7 +170,7 @@ def dialogue_loss(
 
 
 def encode_targets(
-    network: MaiNetwork, gallery: CaptionedGallery, dialogues: ModificationDialogues, settings: LossSettings
+    network: MaiNetwork, gallery: CaptionedGallery, dialogues: ModificationDialogues, settings: MaiLossSettings
 ) -> TurnTargets:
     """The targets that the queries of all turns are compared with."""
     terms = frozenset(settings.terms)

@@ -21,7 +21,7 @@ from viewfinder.data.splits import split_reader
 from viewfinder.encoders.features import Features
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.mai.network import NOWHERE, ModificationDialogues
-from viewfinder.retrievers.mai.settings import Model, Preset
+from viewfinder.retrievers.mai.settings import MaiPreset, Model
 from viewfinder.retrievers.mai.texts import draw_clauses, modification_text
 from viewfinder.retrievers.shared.numpy_network import split_words
 from viewfinder.retrievers.shared.train_plan import TrainPlan, read_transaction_rows
@@ -70,7 +70,7 @@ class TrainingTransactions:
         return tuple(sorted({word for text in texts for word in split_words(text)}))
 
 
-def read_training_transactions(plan: TrainPlan, split: str, preset: Preset) -> TrainingTransactions:
+def read_training_transactions(plan: TrainPlan, split: str, preset: MaiPreset) -> TrainingTransactions:
     """The transactions of a split in all data sets of a plan; what is left out is reported.
 
     A folder without transactions that holds captioned pictures (captions.csv beside images/) gives dialogues about
@@ -103,7 +103,7 @@ def read_training_transactions(plan: TrainPlan, split: str, preset: Preset) -> T
     )
 
 
-def _read_recorded(plan: TrainPlan, folder: Path, split: str, preset: Preset) -> TrainingTransactions:
+def _read_recorded(plan: TrainPlan, folder: Path, split: str, preset: MaiPreset) -> TrainingTransactions:
     """The transactions of a folder of FashionMT."""
     regions = preset.model.image != "whole"
     found, transactions, _ = read_transaction_rows(plan, folder, split, preset.sources, regions=regions)
@@ -114,7 +114,7 @@ def _read_recorded(plan: TrainPlan, folder: Path, split: str, preset: Preset) ->
     return _take_rows(preset, found, rows_n, tuple(captions.get(row, "") for row in rows_n), said)
 
 
-def _read_captioned(plan: TrainPlan, folder: Path, split: str, preset: Preset) -> TrainingTransactions:
+def _read_captioned(plan: TrainPlan, folder: Path, split: str, preset: MaiPreset) -> TrainingTransactions:
     """`STARTS` dialogues a picture, drawn with a seed of their own. A picture's caption is its first one."""
     found = plan.vectors(folder, regions=preset.model.image != "whole")
     pictures, _ = read_flickr8k(folder)
@@ -137,7 +137,7 @@ def _read_captioned(plan: TrainPlan, folder: Path, split: str, preset: Preset) -
 
 
 def _take_rows(
-    preset: Preset, found: Features, rows_n: list[int], captions: tuple[str, ...], said: tuple[TransactionTexts, ...]
+    preset: MaiPreset, found: Features, rows_n: list[int], captions: tuple[str, ...], said: tuple[TransactionTexts, ...]
 ) -> TrainingTransactions:
     """Transactions about some rows of the vectors of a data set."""
     regions_nre = None
@@ -228,7 +228,7 @@ class DialogueSampler:
     def __len__(self) -> int:
         return len(self.pictures_sp)
 
-    def draw(self, preset: Preset, rows_b: Int[np.ndarray, " b"], rng: np.random.Generator) -> ModificationDialogues:
+    def draw(self, preset: MaiPreset, rows_b: Int[np.ndarray, " b"], rng: np.random.Generator) -> ModificationDialogues:
         """Dialogues for training: some pictures have no caption, some dialogues begin with a description."""
         whole = self.recorded(rows_b)
         captioned_bp = torch.from_numpy(rng.random(whole.pictures_bp.shape) >= preset.caption_dropout)
