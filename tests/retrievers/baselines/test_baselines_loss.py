@@ -10,7 +10,7 @@ import torch
 from torch.nn.functional import normalize
 
 from viewfinder.retrievers.baselines.network import BaselineNetwork, fuse_ranks, retrieval_loss, score_pictures
-from viewfinder.retrievers.baselines.settings import BaselineLossSettings, BaselineModelSettings, System
+from viewfinder.retrievers.baselines.settings import BaselineLossSettings, BaselineSettings, System
 from viewfinder.retrievers.shared.network import InputWidths, every_triplet_loss, hardest_triplet_loss
 from viewfinder.search.region_scores import RegionBlock, late_interaction, rank_fusion
 
@@ -18,7 +18,7 @@ from viewfinder.search.region_scores import RegionBlock, late_interaction, rank_
 def network(system: System = "r-hre", **settings: Any) -> BaselineNetwork:
     torch.manual_seed(0)
     return BaselineNetwork(
-        system, BaselineModelSettings(**{"width": 4, "word_width": 3, **settings}), InputWidths(5, 6, 0, 11), 4
+        system, BaselineSettings(**{"width": 4, "word_width": 3, **settings}), InputWidths(5, 6, 0, 11), 4
     )
 
 

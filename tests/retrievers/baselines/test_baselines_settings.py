@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from viewfinder.errors import BadInput
-from viewfinder.retrievers.baselines.settings import BaselineModelSettings, BaselinePreset
+from viewfinder.retrievers.baselines.settings import BaselinePreset, BaselineSettings
 from viewfinder.retrievers.baselines.train import PRESETS
 from viewfinder.training import load_preset
 
@@ -23,7 +23,7 @@ def table(file: Path, name: str) -> dict[str, Any]:
 
 def test_the_paper_table_is_the_published_training() -> None:
     preset = load_preset(PRESETS, "paper", BaselinePreset)
-    assert (preset.model, preset.batch) == (BaselineModelSettings(width=1280, context_begins="stacked"), 128)
+    assert (preset.model, preset.batch) == (BaselineSettings(width=1280, context_begins="stacked"), 128)
     assert (preset.loss.kind, preset.loss.margin) == ("hardest", 0.2)
     stage = preset.training
     assert (stage.optimiser, stage.learning_rate, stage.clip_norm, stage.epochs) == ("adam", 2e-4, 10.0, 300)

@@ -16,7 +16,7 @@ from viewfinder.data.dialogues import Round, make_dialogue, write_dialogues
 from viewfinder.data.files import write_json
 from viewfinder.retrievers.chatsearcher.network import ChatSearcherNetwork
 from viewfinder.retrievers.chatsearcher.sequence import TokenizerRecord
-from viewfinder.retrievers.chatsearcher.settings import ChatSearcherLossSettings, ChatSearcherModelSettings
+from viewfinder.retrievers.chatsearcher.settings import ChatSearcherLossSettings, ChatSearcherSettings
 from viewfinder.testing import ColourEncoder, load_colour_encoder, tiny_pictures
 from viewfinder.training import Card, save_network
 
@@ -25,7 +25,7 @@ Evaluated = Callable[..., Any]
 
 @pytest.fixture(scope="module")
 def folder(
-    small: ChatSearcherModelSettings,
+    small: ChatSearcherSettings,
     tokeniser: TokenizerRecord,
     network_of: Callable[..., ChatSearcherNetwork],
     tmp_path_factory: pytest.TempPathFactory,

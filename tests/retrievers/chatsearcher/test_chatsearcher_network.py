@@ -27,7 +27,7 @@ from viewfinder.retrievers.chatsearcher.network import (
     read_picture_features,
 )
 from viewfinder.retrievers.chatsearcher.sequence import SequenceCodec, TokenizerRecord, TrainingExample, TrainingTurn
-from viewfinder.retrievers.chatsearcher.settings import OLDEST, ChatSearcherLossSettings, ChatSearcherModelSettings
+from viewfinder.retrievers.chatsearcher.settings import OLDEST, ChatSearcherLossSettings, ChatSearcherSettings
 from viewfinder.testing import RAW_WIDTH
 
 Made = Callable[..., ChatSearcherNetwork]
@@ -67,7 +67,7 @@ def seen(network: ChatSearcherNetwork, raw: tuple[Float[ndarray, "n g"], Float[n
 
 @torch.no_grad()
 def test_every_place_has_its_vector(
-    small: ChatSearcherModelSettings, network_of: Made, tokeniser: TokenizerRecord, raw: tuple[ndarray, ndarray]
+    small: ChatSearcherSettings, network_of: Made, tokeniser: TokenizerRecord, raw: tuple[ndarray, ndarray]
 ) -> None:
     """<s> USER: red SAID ASSISTANT: [IMG] CLS q1 q2 [/IMG] </s>, of picture c."""
     network, codec = network_of(replace(small, says=True)), SequenceCodec(tokeniser, tokens=2, says=True)
@@ -83,7 +83,7 @@ def test_every_place_has_its_vector(
 
 @torch.no_grad()
 def test_a_text_is_compared_with_the_picture_before_it(
-    small: ChatSearcherModelSettings, network_of: Made, tokeniser: TokenizerRecord, raw: tuple[ndarray, ndarray]
+    small: ChatSearcherSettings, network_of: Made, tokeniser: TokenizerRecord, raw: tuple[ndarray, ndarray]
 ) -> None:
     """The first text of `LONG` or `SHORT` has no picture before it."""
     plain, network = (network_of(replace(small, says=True, match=match)) for match in (0, 3))
@@ -104,7 +104,7 @@ def test_a_text_is_compared_with_the_picture_before_it(
 
 @torch.no_grad()
 def test_a_batch_is_read_as_each_sequence_alone(
-    small: ChatSearcherModelSettings, network_of: Made, codec: SequenceCodec, raw: tuple[ndarray, ndarray]
+    small: ChatSearcherSettings, network_of: Made, codec: SequenceCodec, raw: tuple[ndarray, ndarray]
 ) -> None:
     network = network_of(small)
     looks = seen(network, raw)
@@ -118,7 +118,7 @@ def test_a_batch_is_read_as_each_sequence_alone(
 
 @torch.no_grad()
 def test_nothing_hangs_on_what_comes_after_it(
-    small: ChatSearcherModelSettings, network_of: Made, codec: SequenceCodec, raw: tuple[ndarray, ndarray]
+    small: ChatSearcherSettings, network_of: Made, codec: SequenceCodec, raw: tuple[ndarray, ndarray]
 ) -> None:
     """The state at [IMG], from which a picture is looked for, does not see the picture."""
     network = network_of(small)
@@ -131,7 +131,7 @@ def test_nothing_hangs_on_what_comes_after_it(
 
 @torch.no_grad()
 def test_a_query_points_back_at_texts_and_pictures_before_it_in_its_own_sequence(
-    small: ChatSearcherModelSettings, network_of: Made, tokeniser: TokenizerRecord, raw: tuple[ndarray, ndarray]
+    small: ChatSearcherSettings, network_of: Made, tokeniser: TokenizerRecord, raw: tuple[ndarray, ndarray]
 ) -> None:
     network = network_of(replace(small, says=True, points=True))
     looks, one = seen(network, raw), batch(SequenceCodec(tokeniser, tokens=2, says=True), LONG, SHORT, LONG)
@@ -157,7 +157,7 @@ def test_a_query_points_back_at_texts_and_pictures_before_it_in_its_own_sequence
 
 @torch.no_grad()
 def test_queries_and_pictures_are_unit_vectors_of_their_heads(
-    small: ChatSearcherModelSettings, network_of: Made, raw: tuple[ndarray, ndarray]
+    small: ChatSearcherSettings, network_of: Made, raw: tuple[ndarray, ndarray]
 ) -> None:
     network = network_of(small)
     whole_nx = seen(network, raw).whole_nx
@@ -172,7 +172,7 @@ def test_queries_and_pictures_are_unit_vectors_of_their_heads(
 
 
 def test_words_are_scored_by_their_own_vectors_or_by_a_head(
-    small: ChatSearcherModelSettings, tokeniser: TokenizerRecord, network_of: Made
+    small: ChatSearcherSettings, tokeniser: TokenizerRecord, network_of: Made
 ) -> None:
     network = network_of(small)
     state_1h = torch.randn(1, small.width)
@@ -188,14 +188,14 @@ def test_words_are_scored_by_their_own_vectors_or_by_a_head(
 
 
 def test_without_slots_there_is_no_perceiver(
-    small: ChatSearcherModelSettings, network_of: Made, raw: tuple[ndarray, ndarray]
+    small: ChatSearcherSettings, network_of: Made, raw: tuple[ndarray, ndarray]
 ) -> None:
     network = network_of(replace(small, tokens=0))
     assert not [name for name in network.state_dict() if name.startswith(("perceiver", "slots", "region_input"))]
     assert seen(network, raw).regions_nry.shape == (3, 0, 0)
 
 
-def test_names_are_those_that_searches_read(small: ChatSearcherModelSettings, network_of: Made) -> None:
+def test_names_are_those_that_searches_read(small: ChatSearcherSettings, network_of: Made) -> None:
     shapes = {
         name: tuple(numbers.shape) for name, numbers in network_of(replace(small, says=True)).state_dict().items()
     }
@@ -227,7 +227,7 @@ def test_names_are_those_that_searches_read(small: ChatSearcherModelSettings, ne
 
 
 def test_new_pieces_begin_near_the_mean_of_the_others_and_apart(
-    small: ChatSearcherModelSettings, tokeniser: TokenizerRecord
+    small: ChatSearcherSettings, tokeniser: TokenizerRecord
 ) -> None:
     torch.manual_seed(0)
     head = nn.Linear(3, 5, bias=False)
@@ -245,7 +245,7 @@ def test_new_pieces_begin_near_the_mean_of_the_others_and_apart(
 
 @pytest.mark.parametrize("holds", [True, False])
 def test_where_pieces_are_held_only_the_new_ones_train(
-    small: ChatSearcherModelSettings, network_of: Made, codec: SequenceCodec, raw: tuple[ndarray, ndarray], holds: bool
+    small: ChatSearcherSettings, network_of: Made, codec: SequenceCodec, raw: tuple[ndarray, ndarray], holds: bool
 ) -> None:
     network = network_of(small)
     network.holds_pieces = holds
@@ -257,7 +257,7 @@ def test_where_pieces_are_held_only_the_new_ones_train(
     assert bool((gradient_vh[-SPECIAL:] != 0).any(dim=1).all())
 
 
-def test_new_pieces_are_brought_to_the_length_of_the_others(small: ChatSearcherModelSettings, network_of: Made) -> None:
+def test_new_pieces_are_brought_to_the_length_of_the_others(small: ChatSearcherSettings, network_of: Made) -> None:
     network = network_of(small)
     table_vh = network.language.embed_tokens.weight
     with torch.no_grad():
@@ -273,7 +273,7 @@ def test_new_pieces_are_brought_to_the_length_of_the_others(small: ChatSearcherM
 
 
 @torch.no_grad()
-def test_pictures_are_read_in_parts_as_at_once(small: ChatSearcherModelSettings, network_of: Made) -> None:
+def test_pictures_are_read_in_parts_as_at_once(small: ChatSearcherSettings, network_of: Made) -> None:
     network = network_of(small)
     draw = np.random.default_rng(1)
     count = PICTURES_AT_ONCE + 3
@@ -290,7 +290,7 @@ def test_pictures_are_read_in_parts_as_at_once(small: ChatSearcherModelSettings,
 
 
 @torch.no_grad()
-def test_where_a_region_lies_counts_once_it_is_learnt(small: ChatSearcherModelSettings) -> None:
+def test_where_a_region_lies_counts_once_it_is_learnt(small: ChatSearcherSettings) -> None:
     torch.manual_seed(0)
     perceiver = Perceiver(small, regions=4, region_width=5).eval()
     regions_1ry = torch.randn(1, 4, 5)

@@ -25,7 +25,7 @@ from viewfinder.retrievers.chatsearcher.batches import SequenceBatch, make_batch
 from viewfinder.retrievers.chatsearcher.network import ChatSearcherNetwork, PictureFeatures, read_picture_features
 from viewfinder.retrievers.chatsearcher.retriever import ChatSearcher, ChatState
 from viewfinder.retrievers.chatsearcher.sequence import SequenceCodec, TokenizerRecord, TokenSequence, TrainingExample
-from viewfinder.retrievers.chatsearcher.settings import ChatSearcherLossSettings, ChatSearcherModelSettings
+from viewfinder.retrievers.chatsearcher.settings import ChatSearcherLossSettings, ChatSearcherSettings
 from viewfinder.search.gallery import Gallery
 from viewfinder.testing import COLOURS, ColourEncoder, TinyRaw, tiny_snapshot
 from viewfinder.training import Card, save_network
@@ -42,7 +42,7 @@ Made = Callable[..., ChatSearcher]
 
 @pytest.fixture(scope="module")
 def made(
-    small: ChatSearcherModelSettings,
+    small: ChatSearcherSettings,
     tokeniser: TokenizerRecord,
     network_of: Callable[..., ChatSearcherNetwork],
     tmp_path_factory: pytest.TempPathFactory,
@@ -51,7 +51,7 @@ def made(
     folder = tmp_path_factory.mktemp("weights")
 
     def retriever(
-        model: ChatSearcherModelSettings = small,
+        model: ChatSearcherSettings = small,
         leaning: float = math.inf,
         *,
         file: Path = folder / "drawn.safetensors",
@@ -167,7 +167,7 @@ def test_a_dialogue_is_read_as_in_training(
     name: str,
     own: dict[str, Any],
     made: Made,
-    small: ChatSearcherModelSettings,
+    small: ChatSearcherSettings,
     tokeniser: TokenizerRecord,
     network_of: Callable[..., Any],
 ) -> None:
@@ -182,7 +182,7 @@ def test_a_dialogue_is_read_as_in_training(
 
 
 def test_without_a_perceiver_a_picture_is_its_global_token(
-    made: Made, small: ChatSearcherModelSettings, tokeniser: TokenizerRecord, network_of: Callable[..., Any]
+    made: Made, small: ChatSearcherSettings, tokeniser: TokenizerRecord, network_of: Callable[..., Any]
 ) -> None:
     model = replace(small, tokens=0)
     retriever, codec = made(model), SequenceCodec(tokeniser, 0)
@@ -199,7 +199,7 @@ def test_without_a_perceiver_a_picture_is_its_global_token(
 
 
 def test_pictures_are_those_of_the_network_and_unknown_ones_are_zeros(
-    made: Made, small: ChatSearcherModelSettings, network_of: Callable[..., Any]
+    made: Made, small: ChatSearcherSettings, network_of: Callable[..., Any]
 ) -> None:
     network = network_of(small)
     raw_ng = np.concatenate([RAW_NG, np.zeros_like(RAW_NG[:1])])
@@ -240,7 +240,7 @@ def test_it_speaks_and_leans_as_it_is_told_with_the_same_weights(made: Made) -> 
 
 
 def test_it_shows_pictures_from_the_leaning_on_at_which_the_special_piece_is_best(
-    made: Made, small: ChatSearcherModelSettings, tokeniser: TokenizerRecord, network_of: Callable[..., Any]
+    made: Made, small: ChatSearcherSettings, tokeniser: TokenizerRecord, network_of: Callable[..., Any]
 ) -> None:
     codec, network = SequenceCodec(tokeniser, 2), network_of(small)
     scores_v = scores_in_torch(network, codec, codec.encode_example(TrainingExample((user("red"),), "tchat")))
@@ -268,7 +268,7 @@ def greedy(network: ChatSearcherNetwork, codec: SequenceCodec, turns: Sequence[s
 
 @pytest.mark.parametrize("asked", ["what is it", "red over", "is it red yes"])
 def test_words_are_written_greedily(
-    asked: str, made: Made, small: ChatSearcherModelSettings, tokeniser: TokenizerRecord, network_of: Callable[..., Any]
+    asked: str, made: Made, small: ChatSearcherSettings, tokeniser: TokenizerRecord, network_of: Callable[..., Any]
 ) -> None:
     retriever, codec = made(leaning=-math.inf), SequenceCodec(tokeniser, 2)
     state = after(retriever, Like("p003", asked))
@@ -280,7 +280,7 @@ def test_words_are_written_greedily(
 
 
 def test_what_was_said_closes_the_answer_that_the_next_turn_finds(
-    made: Made, small: ChatSearcherModelSettings, tokeniser: TokenizerRecord, network_of: Callable[..., Any]
+    made: Made, small: ChatSearcherSettings, tokeniser: TokenizerRecord, network_of: Callable[..., Any]
 ) -> None:
     talking, codec, network = made(leaning=-math.inf), SequenceCodec(tokeniser, 2), network_of(small)
     state = after(talking, Like("p003", "is it red"))
@@ -325,7 +325,7 @@ def test_a_turn_that_only_rules_pictures_out_is_answered_with_the_others(made: M
 
 
 def test_words_may_come_before_pictures_where_it_was_trained_so(
-    made: Made, small: ChatSearcherModelSettings, tokeniser: TokenizerRecord, network_of: Callable[..., Any]
+    made: Made, small: ChatSearcherSettings, tokeniser: TokenizerRecord, network_of: Callable[..., Any]
 ) -> None:
     # At a leaning between the best margin at the first piece and a later one, pictures come after words.
     codec, network = SequenceCodec(tokeniser, 2), network_of(small)
@@ -411,7 +411,7 @@ def test_words_rule_the_picture_out_that_they_are_said_of_and_a_picture_alone_br
     )
 
 
-def test_the_oldest_turns_go_out_of_a_dialogue_that_is_too_long(made: Made, small: ChatSearcherModelSettings) -> None:
+def test_the_oldest_turns_go_out_of_a_dialogue_that_is_too_long(made: Made, small: ChatSearcherSettings) -> None:
     # <s>, then USER: red ASSISTANT: </s> a turn; [IMG] is the last: 1 + 4 n at n turns fit into 18 up to the fourth.
     # The fifth leaves 13, three quarters of 18: three turns are 1 + 4 + 4 + 3 + 1.
     retriever = made(replace(small, longest=18))
@@ -431,7 +431,7 @@ def test_the_oldest_turns_go_out_of_a_dialogue_that_is_too_long(made: Made, smal
     )
 
 
-def test_the_end_of_a_turn_that_is_too_long_is_not_read(made: Made, small: ChatSearcherModelSettings) -> None:
+def test_the_end_of_a_turn_that_is_too_long_is_not_read(made: Made, small: ChatSearcherSettings) -> None:
     retriever = made(replace(small, longest=18))
     state = after(retriever, Say(" ".join(["red"] * 40)))
     assert retriever.query(state).adapters == ("drop: turn 1 is too long, its end is not read",)
@@ -449,7 +449,7 @@ def test_a_state_shares_what_was_read_with_the_one_before(made: Made) -> None:
     assert len(second.cache) == len(first.cache) + 4  # </s> USER: blue ASSISTANT:
 
 
-def test_sentence_vectors_must_be_those_of_the_training(made: Made, small: ChatSearcherModelSettings) -> None:
+def test_sentence_vectors_must_be_those_of_the_training(made: Made, small: ChatSearcherSettings) -> None:
     retriever = made(replace(small, says=True))
     other = replace(resolved(Say("red"), 1), sentences=SentenceEncoder("others", ENCODER.sentences))
     with pytest.raises(EncoderMismatch, match="'colours-said-1'"):

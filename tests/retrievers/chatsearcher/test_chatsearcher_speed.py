@@ -20,7 +20,7 @@ from viewfinder.retrievers.chatsearcher.network import draw_language_model
 from viewfinder.retrievers.chatsearcher.network import ChatSearcherNetwork, InputSizes
 from viewfinder.retrievers.chatsearcher.sequence import train_tokenizer
 from viewfinder.retrievers.chatsearcher.retriever import ChatSearcher
-from viewfinder.retrievers.chatsearcher.settings import ChatSearcherLossSettings, ChatSearcherModelSettings
+from viewfinder.retrievers.chatsearcher.settings import ChatSearcherLossSettings, ChatSearcherSettings
 from viewfinder.search.region_scores import RegionBlock, single_vector_scores
 from viewfinder.weights import Card, Weights
 
@@ -30,7 +30,7 @@ rng = np.random.default_rng(0)
 PICTURES = 50_000
 SAID = "a man in a red coat walks two dogs along the beach at dusk"
 
-settings = ChatSearcherModelSettings()
+settings = ChatSearcherSettings()
 tokeniser = train_tokenizer(["USER: ASSISTANT: " + SAID] * 3, settings.pieces)
 language = draw_language_model(settings, tokeniser)
 network = ChatSearcherNetwork(settings, ChatSearcherLossSettings(), InputSizes(2560, 36, 1280, 384), language)

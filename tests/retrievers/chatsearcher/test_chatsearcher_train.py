@@ -28,8 +28,8 @@ from viewfinder.retrievers.chatsearcher.comparison import (
 from viewfinder.retrievers.chatsearcher.network import Match, Pointer
 from viewfinder.retrievers.chatsearcher.sequence import Item, Role, TokenizerRecord, TrainingExample, TrainingTurn
 from viewfinder.retrievers.chatsearcher.settings import (
-    ChatSearcherModelSettings,
     ChatSearcherPreset,
+    ChatSearcherSettings,
     LoraSettings,
     Mixture,
     Stage,
@@ -341,7 +341,7 @@ def test_what_trains(stage: Stage, rank: int, frozen: set[str]) -> None:
         "language.layers.0.mlp.up_proj.lora_A.default.weight", "language.norm.weight", "text_head.weight",
         "perceiver.queries", "cls.weight", "slots.bias", "visual_head.weight", "log_temperature",
     }  # fmt: skip
-    preset = ChatSearcherPreset(model=ChatSearcherModelSettings(lora=LoraSettings(rank=rank)))
+    preset = ChatSearcherPreset(model=ChatSearcherSettings(lora=LoraSettings(rank=rank)))
     assert {name for name in names if not is_trained(preset, stage, name)} == frozen
 
 

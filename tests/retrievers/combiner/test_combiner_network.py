@@ -11,7 +11,7 @@ from torch.nn.functional import normalize
 
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.combiner.network import CombinerNetwork
-from viewfinder.retrievers.combiner.settings import CombinerModelSettings, CombinerPreset
+from viewfinder.retrievers.combiner.settings import CombinerPreset, CombinerSettings
 from viewfinder.retrievers.combiner.train import PRESETS
 from viewfinder.training import load_preset
 
@@ -20,7 +20,7 @@ WIDTH = 4
 
 def network(**settings: Any) -> CombinerNetwork:
     torch.manual_seed(0)
-    return CombinerNetwork(CombinerModelSettings(**({"projection": 3, "hidden": 5} | settings)), WIDTH).eval()
+    return CombinerNetwork(CombinerSettings(**({"projection": 3, "hidden": 5} | settings)), WIDTH).eval()
 
 
 def said(turns: int, seed: int = 0) -> tuple[Tensor, Tensor]:
@@ -65,7 +65,7 @@ def test_a_memory_tells_turns_apart_that_are_the_same_but_for_what_came_before()
 @torch.no_grad()
 def test_the_first_turn_of_a_dialogue_is_read_as_one_alone() -> None:
     model, (texts, pictures) = network(memory="gru"), said(3)
-    plain = CombinerNetwork(CombinerModelSettings(projection=3, hidden=5), WIDTH).eval()
+    plain = CombinerNetwork(CombinerSettings(projection=3, hidden=5), WIDTH).eval()
     plain.load_state_dict({name: array for name, array in model.state_dict().items() if name in plain.state_dict()})
     torch.testing.assert_close(model(texts, pictures)[:, 0], plain(texts[:, :1], pictures[:, :1])[:, 0])
 

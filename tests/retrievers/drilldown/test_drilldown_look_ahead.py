@@ -11,14 +11,14 @@ from torch.nn.functional import normalize
 
 from viewfinder.retrievers.drilldown.loss import slot_values
 from viewfinder.retrievers.drilldown.network import DrilldownNetwork
-from viewfinder.retrievers.drilldown.settings import DrilldownLossSettings, DrilldownModelSettings
+from viewfinder.retrievers.drilldown.settings import DrilldownLossSettings, DrilldownSettings
 from viewfinder.retrievers.shared.network import InputWidths
 
 
 def network(slots: int) -> DrilldownNetwork:
     """With logits so far apart that a draw from the policy is its best slot."""
     model = DrilldownNetwork(
-        DrilldownModelSettings(slots=slots, width=4, word_width=3, policy_relu=False), InputWidths(5, 6, 0, 11)
+        DrilldownSettings(slots=slots, width=4, word_width=3, policy_relu=False), InputWidths(5, 6, 0, 11)
     )
     with torch.no_grad():
         model.get_parameter("policy.4.weight").mul_(1e6)

@@ -18,7 +18,7 @@ from viewfinder.retrievers.drilldown.loss import (
     slot_values,
 )
 from viewfinder.retrievers.drilldown.network import DrilldownNetwork, SlotStates
-from viewfinder.retrievers.drilldown.settings import DrilldownLossSettings, DrilldownModelSettings
+from viewfinder.retrievers.drilldown.settings import DrilldownLossSettings, DrilldownSettings
 from viewfinder.retrievers.shared.description_training import DialogueBatch
 from viewfinder.retrievers.shared.network import InputWidths, contrastive_loss, every_triplet_loss, hardest_triplet_loss
 
@@ -28,7 +28,7 @@ B, T = 4, 5
 def network(**settings: Any) -> DrilldownNetwork:
     torch.manual_seed(0)
     return DrilldownNetwork(
-        DrilldownModelSettings(**{"width": 4, "word_width": 3, "slots": 2, **settings}), InputWidths(5, 6, 0, 11)
+        DrilldownSettings(**{"width": 4, "word_width": 3, "slots": 2, **settings}), InputWidths(5, 6, 0, 11)
     )
 
 

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from viewfinder.retrievers.drilldown import network as drilldown
 from viewfinder.retrievers.drilldown.network import DrilldownNetwork, SlotStates
-from viewfinder.retrievers.drilldown.settings import DrilldownModelSettings
+from viewfinder.retrievers.drilldown.settings import DrilldownSettings
 from viewfinder.retrievers.shared.network import InputWidths
 
 INPUTS = InputWidths(regions=5, whole=6, sentences=7, words=11)
@@ -20,7 +20,7 @@ PUBLISHED = InputWidths(regions=2048, whole=2048, sentences=0, words=14_284)
 
 def network(**settings: Any) -> DrilldownNetwork:
     torch.manual_seed(0)
-    return DrilldownNetwork(DrilldownModelSettings(**{"width": 4, "word_width": 3, **settings}), INPUTS)
+    return DrilldownNetwork(DrilldownSettings(**{"width": 4, "word_width": 3, **settings}), INPUTS)
 
 
 def written(model: DrilldownNetwork, turns: int) -> Tensor:
@@ -34,7 +34,7 @@ def written(model: DrilldownNetwork, turns: int) -> Tensor:
 
 @pytest.mark.parametrize(("slots", "width", "count"), [(3, 128, 4_861_201), (3, 256, 5_830_417), (10, 256, 5_830_417)])
 def test_it_has_as_many_parameters_as_the_paper_says(slots: int, width: int, count: int) -> None:
-    model = DrilldownNetwork(DrilldownModelSettings(slots=slots, width=width), PUBLISHED)
+    model = DrilldownNetwork(DrilldownSettings(slots=slots, width=width), PUBLISHED)
     assert sum(parameter.numel() for parameter in model.parameters()) == count
 
 

@@ -18,7 +18,7 @@ from viewfinder.query import Picture, Query, RawPictures, RegionSpace, ResolvedT
 from viewfinder.retrievers.drilldown.loss import score_pictures
 from viewfinder.retrievers.drilldown.network import DrilldownNetwork as Network
 from viewfinder.retrievers.drilldown.retriever import Drilldown, load
-from viewfinder.retrievers.drilldown.settings import DrilldownModelSettings
+from viewfinder.retrievers.drilldown.settings import DrilldownSettings
 from viewfinder.retrievers.shared.network import InputWidths
 from viewfinder.search.region_scores import RegionBlock, late_interaction
 from viewfinder.testing import ColourEncoder
@@ -52,7 +52,7 @@ WAYS: list[dict[str, Any]] = [
 def network(**settings: Any) -> Network:
     torch.manual_seed(0)
     model = Network(
-        DrilldownModelSettings(**{"width": 5, "word_width": 3, **settings}), InputWidths(3, 7, 48, len(VOCABULARY))
+        DrilldownSettings(**{"width": 5, "word_width": 3, **settings}), InputWidths(3, 7, 48, len(VOCABULARY))
     )
     with torch.no_grad():
         for parameter in model.parameters():

@@ -8,7 +8,7 @@ from dataclasses import asdict
 import pytest
 
 from viewfinder.errors import BadInput
-from viewfinder.retrievers.drilldown.settings import DrilldownModelSettings, DrilldownPreset
+from viewfinder.retrievers.drilldown.settings import DrilldownPreset, DrilldownSettings
 from viewfinder.retrievers.drilldown.train import PRESETS
 from viewfinder.training import build_settings, load_preset
 
@@ -23,15 +23,15 @@ def test_every_table_loads(name: str) -> None:
 
 def test_the_paper_table_is_the_published_training() -> None:
     preset = load_preset(PRESETS, "paper", DrilldownPreset)
-    assert (preset.model, preset.batch, preset.selects) == (DrilldownModelSettings(slots=3, width=128), 128, "loss")
+    assert (preset.model, preset.batch, preset.selects) == (DrilldownSettings(slots=3, width=128), 128, "loss")
     assert preset.learned is not None
     for stage, rate in ((preset.training, 2e-4), (preset.learned, 2e-5)):
         assert (stage.optimiser, stage.learning_rate, stage.clip_norm, stage.epochs) == ("adam", rate, 10.0, 300)
 
 
 def test_the_factor_is_the_temperature_or_what_it_divides_by() -> None:
-    assert DrilldownModelSettings(temperature=9.0).factor == 9.0
-    assert DrilldownModelSettings(temperature=9.0, divides=True).factor == pytest.approx(1 / 9)
+    assert DrilldownSettings(temperature=9.0).factor == 9.0
+    assert DrilldownSettings(temperature=9.0, divides=True).factor == pytest.approx(1 / 9)
 
 
 @pytest.mark.parametrize(

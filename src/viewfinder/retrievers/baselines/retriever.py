@@ -15,7 +15,7 @@ from viewfinder.conversation import PictureId
 from viewfinder.data.visual_genome import Vocabulary
 from viewfinder.encoders.base import unit_rows
 from viewfinder.query import Part, Query, RawPictures, Reads, RegionSpace, ResolvedTurn
-from viewfinder.retrievers.baselines.settings import BaselineModelSettings
+from viewfinder.retrievers.baselines.settings import BaselineSettings
 from viewfinder.retrievers.shared.numpy_network import (
     Arrays,
     numpy_project_regions,
@@ -53,7 +53,7 @@ class Baseline:
     def __init__(self, weights: Weights) -> None:
         card, self.trained_on = weights.card, weights.card.trained_on
         self.name = card.system
-        self.settings = read_card_settings(BaselineModelSettings, card)
+        self.settings = read_card_settings(BaselineSettings, card)
         self._arrays: Arrays = weights.arrays
         self._vocabulary = Vocabulary.of_settings(card.settings)
         self._joint = self._vocabulary.number_of(JOINT)

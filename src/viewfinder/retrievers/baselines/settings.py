@@ -17,7 +17,7 @@ SYSTEMS: tuple[System, ...] = get_args(System)
 
 
 @dataclass(frozen=True, kw_only=True)
-class BaselineModelSettings(RegionSettings):
+class BaselineSettings(RegionSettings):
     """The network of any of the four.
 
     Attributes:
@@ -44,5 +44,5 @@ class BaselineLossSettings:
 class BaselinePreset(DescriptionPreset):
     """A table of presets.toml."""
 
-    model: BaselineModelSettings
+    model: BaselineSettings
     loss: BaselineLossSettings

@@ -46,7 +46,7 @@ from viewfinder.retrievers.chatsearcher.settings import (
     LORA_ALPHA,
     OLDEST,
     ChatSearcherLossSettings,
-    ChatSearcherModelSettings,
+    ChatSearcherSettings,
     LoraSettings,
 )
 from viewfinder.retrievers.shared.blip2 import (
@@ -79,7 +79,7 @@ class CausalLanguageModel:
     tokenizer: TokenizerRecord  # splits texts into its pieces
 
 
-def draw_language_model(settings: ChatSearcherModelSettings, tokenizer: TokenizerRecord) -> CausalLanguageModel:
+def draw_language_model(settings: ChatSearcherSettings, tokenizer: TokenizerRecord) -> CausalLanguageModel:
     """A small, untrained one."""
     config = LlamaConfig(
         vocab_size=tokenizer.count,
@@ -130,7 +130,7 @@ def add_lora(model: nn.Module, lora: LoraSettings) -> None:
     inject_adapter_in_model(settings(r=lora.rank, lora_alpha=LORA_ALPHA, target_modules=list(ADAPTED)), model)
 
 
-def load_pretrained_language(settings: ChatSearcherModelSettings) -> CausalLanguageModel:
+def load_pretrained_language(settings: ChatSearcherSettings) -> CausalLanguageModel:
     """The language model in the folder or .gguf file, or of the hub name, that the settings name; single precision.
 
     Raises:
@@ -214,7 +214,7 @@ class Perceiver(nn.Module):
     Where a region lies is learnt: unlike a transformer's patches, regions of a convolution do not carry it.
     """
 
-    def __init__(self, settings: ChatSearcherModelSettings, regions: int, region_width: int) -> None:
+    def __init__(self, settings: ChatSearcherSettings, regions: int, region_width: int) -> None:
         """`regions`: r; `region_width`: y."""
         super().__init__()
         width = settings.perceiver_width
@@ -382,7 +382,7 @@ class ChatSearcherNetwork(nn.Module):
 
     def __init__(
         self,
-        settings: ChatSearcherModelSettings,
+        settings: ChatSearcherSettings,
         loss: ChatSearcherLossSettings,
         sizes: InputSizes,
         language: CausalLanguageModel,

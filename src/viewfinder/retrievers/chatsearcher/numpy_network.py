@@ -23,7 +23,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Float32, Int
 
 from viewfinder.encoders.base import unit_rows
-from viewfinder.retrievers.chatsearcher.settings import LORA_ALPHA, OLDEST, ChatSearcherModelSettings, LoraSettings
+from viewfinder.retrievers.chatsearcher.settings import LORA_ALPHA, OLDEST, ChatSearcherSettings, LoraSettings
 from viewfinder.retrievers.shared import numpy_network as shared
 
 
@@ -231,7 +231,7 @@ NORM_EPS = 1e-5
 
 def embed_picture(
     arrays: shared.Arrays,
-    settings: ChatSearcherModelSettings,
+    settings: ChatSearcherSettings,
     whole_g: Float[np.ndarray, " g"],
     regions_re: Float[np.ndarray, "r e"] | None,
 ) -> Float32[np.ndarray, "p h"]:
@@ -245,7 +245,7 @@ def embed_picture(
 
 
 def perceive_regions(
-    arrays: shared.Arrays, settings: ChatSearcherModelSettings, regions_re: Float[np.ndarray, "r e"]
+    arrays: shared.Arrays, settings: ChatSearcherSettings, regions_re: Float[np.ndarray, "r e"]
 ) -> Float32[np.ndarray, "t w"]:
     """`network.Perceiver` for one picture."""
     regions_1ry = shared.numpy_picture_input(arrays, "region_input", regions_re[None])
@@ -261,7 +261,7 @@ def perceive_regions(
 
 def embed_places(
     arrays: shared.Arrays,
-    settings: ChatSearcherModelSettings,
+    settings: ChatSearcherSettings,
     numbers_l: Int[np.ndarray, " l"],
     pictures: Sequence[Float32[np.ndarray, "p h"]] = (),
     said_ks: Float[np.ndarray, "k s"] | None = None,
@@ -306,7 +306,7 @@ class Pointed:
 
 def point_at(
     arrays: shared.Arrays,
-    settings: ChatSearcherModelSettings,
+    settings: ChatSearcherSettings,
     whole_ng: Sequence[Float[np.ndarray, " g"]] = (),
     said_ks: Float[np.ndarray, "k s"] | None = None,
 ) -> Pointed:

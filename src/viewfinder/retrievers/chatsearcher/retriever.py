@@ -24,7 +24,7 @@ from viewfinder.data.chatsearch import ImageItem, TextItem
 from viewfinder.query import Picture, Query, RawPictures, Reads, RegionSpace, ResolvedTurn, SentenceEncoder
 from viewfinder.retrievers.chatsearcher import numpy_network
 from viewfinder.retrievers.chatsearcher.sequence import Item, SequenceCodec, TokenizerRecord, TokenSequence
-from viewfinder.retrievers.chatsearcher.settings import MIN_TEMPERATURE, ChatSearcherModelSettings
+from viewfinder.retrievers.chatsearcher.settings import MIN_TEMPERATURE, ChatSearcherSettings
 from viewfinder.retrievers.shared.numpy_network import check_sentences
 from viewfinder.retrievers.shared.turn_parts import TurnVector, turn_parts
 from viewfinder.retrievers.shared.verbalize import VerbalizedTurn, verbalize_turn
@@ -200,7 +200,7 @@ class ChatSearcher:
 
     def __init__(self, weights: Weights) -> None:
         known = weights.card.settings
-        self.settings = settings = read_card_settings(ChatSearcherModelSettings, weights.card)
+        self.settings = settings = read_card_settings(ChatSearcherSettings, weights.card)
         self.fingerprint, self.trained_on = weights.fingerprint, weights.card.trained_on
         self.picture_bias = float(known["leaning"])
         self._image_first = bool(known["image_first"])

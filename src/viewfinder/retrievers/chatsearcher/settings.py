@@ -33,7 +33,7 @@ class LoraSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChatSearcherModelSettings:
+class ChatSearcherSettings:
     """The network.
 
     Attributes:
@@ -166,7 +166,7 @@ class ChatSearcherPreset:
         fragments: which share of what is searched for by captions is learnt as said in a few words (ours).
     """
 
-    model: ChatSearcherModelSettings  # the network
+    model: ChatSearcherSettings  # the network
     loss: ChatSearcherLossSettings = field(default_factory=ChatSearcherLossSettings)  # what is minimised
     language: Stage | None = None
     alignment: Stage | None = None

@@ -49,8 +49,8 @@ from viewfinder.retrievers.chatsearcher.settings import (
     MIN_TEMPERATURE,
     STAGES,
     ChatSearcherLossSettings,
-    ChatSearcherModelSettings,
     ChatSearcherPreset,
+    ChatSearcherSettings,
     Stage,
 )
 from viewfinder.retrievers.chatsearcher.training_data import TrainingData, read_training_data
@@ -178,7 +178,7 @@ def prepare_training(plan: TrainPlan, preset: ChatSearcherPreset, start: Card | 
         check_start_sentences(plan.start, start, version)
     seed_all(plan.seed)
     language = published or draw_language_model(model, tokenizer)
-    before = model if start is None else read_card_settings(ChatSearcherModelSettings, start)
+    before = model if start is None else read_card_settings(ChatSearcherSettings, start)
     network = _build_network(plan, preset, train, language, width, before)
     known = {
         "model": asdict(model),
@@ -205,7 +205,7 @@ def _build_network(
     seen: TrainingData,
     language: CausalLanguageModel,
     sentence: int,
-    before: ChatSearcherModelSettings,
+    before: ChatSearcherSettings,
 ) -> ChatSearcherNetwork:
     """A network for the training's vectors, with statistics measured on them; or the plan's start, with `before`."""
     model = preset.model
@@ -228,7 +228,7 @@ def _build_network(
 
 
 def _make_sentence_lookup(
-    plan: TrainPlan, model: ChatSearcherModelSettings, data: tuple[TrainingData, ...]
+    plan: TrainPlan, model: ChatSearcherSettings, data: tuple[TrainingData, ...]
 ) -> tuple[SentenceLookup | None, int, str]:
     """The function that gives sentence vectors of what users say, if they are read; their width and version."""
     if not model.says:

@@ -16,7 +16,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import dropout, normalize
 
-from viewfinder.retrievers.combiner.settings import CombinerModelSettings
+from viewfinder.retrievers.combiner.settings import CombinerSettings
 from viewfinder.retrievers.shared.network import UpdateCell
 
 
@@ -28,7 +28,7 @@ class CombinerNetwork(nn.Module):
 
     probe: Float[Tensor, " d"]
 
-    def __init__(self, settings: CombinerModelSettings, width: int) -> None:
+    def __init__(self, settings: CombinerSettings, width: int) -> None:
         super().__init__()
         projection, hidden = settings.projection, settings.hidden
         self.settings = settings

@@ -24,7 +24,7 @@ from jaxtyping import Float, Float32
 from viewfinder.conversation import PictureId
 from viewfinder.encoders.base import unit_rows
 from viewfinder.query import Operation, Part, Picture, Query, Reads, ResolvedTurn
-from viewfinder.retrievers.combiner.settings import CombinerModelSettings
+from viewfinder.retrievers.combiner.settings import CombinerSettings
 from viewfinder.retrievers.shared.numpy_network import (
     Arrays,
     check_shared_space,
@@ -41,7 +41,7 @@ from viewfinder.wording.modifications import split_modification
 Row = Float32[np.ndarray, " d"]
 
 
-def numpy_combine(arrays: Arrays, settings: CombinerModelSettings, state_d: Row, text_d: Row, picture_d: Row) -> Row:
+def numpy_combine(arrays: Arrays, settings: CombinerSettings, state_d: Row, text_d: Row, picture_d: Row) -> Row:
     """`CombinerNetwork.combine`: the query of a turn."""
     joined_j = np.concatenate([_map_positive(arrays, "text", text_d), _map_positive(arrays, "picture", picture_d)])
     if settings.memory == "gru":
@@ -125,7 +125,7 @@ class Combiner:
 
     def __init__(self, weights: Weights) -> None:
         card, self.trained_on = weights.card, weights.card.trained_on
-        self.settings = read_card_settings(CombinerModelSettings, card)
+        self.settings = read_card_settings(CombinerSettings, card)
         self.fingerprint = weights.fingerprint
         self.encoder = card.encoder
         self._arrays = weights.arrays

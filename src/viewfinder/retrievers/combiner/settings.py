@@ -15,7 +15,7 @@ Repeats = Literal["left_out", "wrong"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class CombinerModelSettings:
+class CombinerSettings:
     """The network, and how a conversation is given to it.
 
     Attributes:
@@ -47,7 +47,7 @@ class CombinerPreset:
         selects: the validation figure by which the best weights are chosen: of all turns, or of the last.
     """
 
-    model: CombinerModelSettings
+    model: CombinerSettings
     training: TrainingSettings
     scale: float = 100.0  # the factor on scores in the loss
     repeats: Repeats = "left_out"

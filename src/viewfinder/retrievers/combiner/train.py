@@ -25,9 +25,10 @@ from viewfinder.errors import BadInput
 from viewfinder.metrics import rank_bounds
 from viewfinder.retrievers.combiner.network import CombinerNetwork
 from viewfinder.retrievers.combiner.retriever import PROBE, mean_text_vector, modification_pieces
-from viewfinder.retrievers.combiner.settings import CombinerModelSettings, CombinerPreset, Repeats
+from viewfinder.retrievers.combiner.settings import CombinerPreset, CombinerSettings, Repeats
 from viewfinder.retrievers.shared.network import DEPTH, target_cross_entropy
 from viewfinder.retrievers.shared.train_plan import TrainPlan, TransactionRows, read_preset, read_transaction_rows
+from viewfinder.training.progress import report_tenths
 from viewfinder.wording.modifications import parse_ordinal_reference
 
 NO_TURN = -1
@@ -77,7 +78,7 @@ class EncodedTransactions:
         return len(self.target_st)
 
     @classmethod
-    def of(cls, recorded: RecordedTransactions, vectors: Vectors, model: CombinerModelSettings) -> EncodedTransactions:
+    def of(cls, recorded: RecordedTransactions, vectors: Vectors, model: CombinerSettings) -> EncodedTransactions:
         """`vectors`: those of all pieces of all texts."""
         row_of = {text: row for row, text in enumerate(recorded.texts)}
         of_pieces = ([vectors[piece] for piece in modification_pieces(text, model.texts)] for text in recorded.texts)
@@ -120,7 +121,7 @@ def read_recorded(plan: TrainPlan, split: str, preset: CombinerPreset) -> Record
     return RecordedTransactions(np.concatenate(vectors), np.array(sorted(gallery | wanted), np.intp), tuple(found))
 
 
-def reference_rows(one: Transaction, rows: Sequence[int], model: CombinerModelSettings) -> list[int]:
+def reference_rows(one: Transaction, rows: Sequence[int], model: CombinerSettings) -> list[int]:
     """The picture that each turn is read with: the one it is about, or an earlier one to which it goes back."""
     found = []
     for turn, said in enumerate(one.modifications):
@@ -134,13 +135,11 @@ def encode_texts(texts: Iterable[str], encoder: Encoder, notify: Callable[[str],
     """The vectors of distinct texts in the shared space; progress is reported at every tenth."""
     wanted = sorted(set(texts))
     found: Vectors = {}
-    tenth = -1
+    progress = report_tenths(notify, "encoded", things="texts")
     for at in range(0, len(wanted), TEXTS_AT_ONCE):
         some = wanted[at : at + TEXTS_AT_ONCE]
         found |= dict(zip(some, np.asarray(encoder.words(some), np.float32), strict=True))
-        if 10 * len(found) // len(wanted) > tenth:
-            tenth = 10 * len(found) // len(wanted)
-            notify(f"texts: {len(found):,} of {len(wanted):,}")
+        progress(len(found), len(wanted))
     return found
 
 

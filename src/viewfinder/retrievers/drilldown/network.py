@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import dropout, normalize
 
-from viewfinder.retrievers.drilldown.settings import OWN_SLOT, DrilldownModelSettings
+from viewfinder.retrievers.drilldown.settings import OWN_SLOT, DrilldownSettings
 from viewfinder.retrievers.shared import network as shared
 from viewfinder.training.layers import FeedForward
 
@@ -29,7 +29,7 @@ class DrilldownNetwork(nn.Module):
     """The network. With the default settings and the published inputs (2048, 14,284 words) it has 4,861,201 parameters
     at M x 128 and 5,830,417 at M x 256."""
 
-    def __init__(self, settings: DrilldownModelSettings, inputs: shared.InputWidths) -> None:
+    def __init__(self, settings: DrilldownSettings, inputs: shared.InputWidths) -> None:
         super().__init__()
         width = settings.width
         self.settings = settings

@@ -18,7 +18,7 @@ from viewfinder.conversation import PictureId
 from viewfinder.data.visual_genome import Vocabulary
 from viewfinder.encoders.base import unit_rows
 from viewfinder.query import Part, Query, RawPictures, Reads, RegionSpace, ResolvedTurn
-from viewfinder.retrievers.drilldown.settings import OWN_SLOT, DrilldownModelSettings
+from viewfinder.retrievers.drilldown.settings import OWN_SLOT, DrilldownSettings
 from viewfinder.retrievers.shared.numpy_network import (
     Arrays,
     NumpySentenceReader,
@@ -58,7 +58,7 @@ class Drilldown:
 
     def __init__(self, weights: Weights) -> None:
         card, self.trained_on = weights.card, weights.card.trained_on
-        self.settings = read_card_settings(DrilldownModelSettings, card)
+        self.settings = read_card_settings(DrilldownSettings, card)
         self._arrays: Arrays = weights.arrays
         self._read = NumpySentenceReader(
             weights.arrays, Vocabulary.of_settings(card.settings), card.settings["sentences_version"]

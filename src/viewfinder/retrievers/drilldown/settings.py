@@ -22,7 +22,7 @@ POLICY_WEIGHT = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
-class DrilldownModelSettings(RegionSettings):
+class DrilldownSettings(RegionSettings):
     """The network and how it writes and is read.
 
     Attributes:
@@ -75,7 +75,7 @@ class DrilldownLossSettings:
 class DrilldownPreset(DescriptionPreset):
     """A table of presets.toml."""
 
-    model: DrilldownModelSettings
+    model: DrilldownSettings
     loss: DrilldownLossSettings
     learned: TrainingSettings | None = None  # the second stage, in which the policy learns; None: no second stage
 

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from viewfinder.retrievers.drilldown import loss as losses
 from viewfinder.retrievers.drilldown.network import DrilldownNetwork, SlotStates
-from viewfinder.retrievers.drilldown.settings import DrilldownLossSettings, DrilldownModelSettings, DrilldownPreset
+from viewfinder.retrievers.drilldown.settings import DrilldownLossSettings, DrilldownPreset, DrilldownSettings
 from viewfinder.retrievers.shared.description_training import (
     DescriptionDialogues,
     DialogueBatch,
@@ -40,7 +40,7 @@ def train(plan: TrainPlan) -> TrainingResult:
     preset = load_preset(PRESETS, plan.preset, DrilldownPreset, plan.overrides)
     start = read_start_card(plan)
     if start is not None:
-        model = read_card_settings(DrilldownModelSettings, start)
+        model = read_card_settings(DrilldownSettings, start)
         preset = replace(preset, model=replace(model, choice=preset.model.choice))
     data = read_description_data(plan, preset, start, reads=preset.model.reads, whole=preset.model.whole)
     seed_all(plan.seed)
