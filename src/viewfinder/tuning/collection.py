@@ -32,7 +32,7 @@ from viewfinder.tuning.verdicts import Written, calibrate_collection
 LABEL_SHARE = (0.002, 0.5)
 """A word is a label if the share of the pictures that it holds for is within these bounds ..."""
 
-LABEL_LEAST = 10
+MIN_LABELLED = 10
 """... and for at least so many: two pictures do not make a kind of thing (small collections: a third of them)."""
 
 NUMBER = re.compile(r"[\d.,:/ -]+")
@@ -71,7 +71,7 @@ def find_labels(said: Sequence[tuple[Sequence[str], Sequence[str]]]) -> tuple[li
         for texts, values in said
     ]
     count = Counter(word for words in words_n for word in words)
-    least = max(LABEL_SHARE[0] * len(said), min(LABEL_LEAST, len(said) / 3))
+    least = max(LABEL_SHARE[0] * len(said), min(MIN_LABELLED, len(said) / 3))
     most = LABEL_SHARE[1] * len(said)
     labels = sorted(word for word, held in count.items() if least <= held <= most)
     holds_nl = np.array([[label in words for label in labels] for words in words_n], dtype=bool)

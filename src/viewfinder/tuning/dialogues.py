@@ -24,7 +24,7 @@ from viewfinder.errors import BadInput, UnknownName
 from viewfinder.wording.stems import stems
 
 QUESTIONS = Path(__file__).with_name("photo_questions.toml")
-ROUNDS = 10
+MAX_DIALOGUE_ROUNDS = 10
 """Questions per dialogue; a photo has as many dialogues as everything known of it fills."""
 
 MAX_AGAINST = 2000
@@ -82,7 +82,7 @@ def photo_dialogues(
     questions: Sequence[PhotoQuestion],
     *,
     balanced: bool = False,
-    longest: int = ROUNDS,
+    longest: int = MAX_DIALOGUE_ROUNDS,
 ) -> list[Dialogue]:
     """All that captions answer, as dialogues that begin with one of the captions; deterministic.
 
@@ -211,7 +211,9 @@ def _list_dialogues(place: Path) -> tuple[list[Dialogue], list[Dialogue]]:
     )
 
 
-def captioned_dialogues(folder: Path, split: Split, *, balanced: bool = False, rounds: int = ROUNDS) -> list[Dialogue]:
+def captioned_dialogues(
+    folder: Path, split: Split, *, balanced: bool = False, rounds: int = MAX_DIALOGUE_ROUNDS
+) -> list[Dialogue]:
     """`photo_dialogues` with our own questions about the captioned photos of a split; names are within the folder."""
     inside = [replace(picture, path=picture.path.relative_to(folder)) for picture in read_captioned(folder)[0]]
     reads = split_reader(folder)

@@ -16,7 +16,7 @@ from torch.nn.functional import normalize
 from viewfinder.data.chatsearch import ImageItem, TextItem
 from viewfinder.retrievers.chatsearcher.batches import SequenceBatch, make_batch
 from viewfinder.retrievers.chatsearcher.network import (
-    PICTURES_AT_ONCE,
+    MAX_PICTURES_AT_ONCE,
     SPECIAL,
     ChatSearcherNetwork,
     InputSizes,
@@ -27,7 +27,7 @@ from viewfinder.retrievers.chatsearcher.network import (
     read_picture_features,
 )
 from viewfinder.retrievers.chatsearcher.sequence import SequenceCodec, TokenizerRecord, TrainingExample, TrainingTurn
-from viewfinder.retrievers.chatsearcher.settings import OLDEST, ChatSearcherLossSettings, ChatSearcherSettings
+from viewfinder.retrievers.chatsearcher.settings import MAX_AGE, ChatSearcherLossSettings, ChatSearcherSettings
 from viewfinder.testing import RAW_WIDTH
 
 Made = Callable[..., ChatSearcherNetwork]
@@ -149,7 +149,7 @@ def test_a_query_points_back_at_texts_and_pictures_before_it_in_its_own_sequence
         chances = [1.0]  # of nothing at all
         for age, (_, kind, point_d) in enumerate(reversed(before)):
             asked = pointer.asks(states_ph[at]) @ point_d / small.retrieval**0.5
-            chances.append(float(torch.exp(asked + pointer.ages[kind, min(age, OLDEST)])))
+            chances.append(float(torch.exp(asked + pointer.ages[kind, min(age, MAX_AGE)])))
         for chance, (_, _, point_d) in zip(chances[1:], reversed(before), strict=True):
             query_d = query_d + chance / sum(chances) * point_d
         torch.testing.assert_close(found_d, normalize(query_d, dim=0), atol=1e-4, rtol=1e-3)
@@ -276,16 +276,16 @@ def test_new_pieces_are_brought_to_the_length_of_the_others(small: ChatSearcherS
 def test_pictures_are_read_in_parts_as_at_once(small: ChatSearcherSettings, network_of: Made) -> None:
     network = network_of(small)
     draw = np.random.default_rng(1)
-    count = PICTURES_AT_ONCE + 3
+    count = MAX_PICTURES_AT_ONCE + 3
     raw_ng = draw.normal(size=(count, RAW_WIDTH)).astype(np.float32)
     regions_nre = draw.normal(size=(count, 36, 3)).astype(np.float16)
     looks = read_picture_features(network.whole_input, network.region_input, raw_ng, regions_nre)
     torch.testing.assert_close(looks.whole_nx, network.whole_input(torch.from_numpy(raw_ng)))
     at_once = network.region_input(torch.from_numpy(regions_nre.astype(np.float32))).half()
     torch.testing.assert_close(looks.regions_nry, at_once)
-    some = looks.select(torch.tensor([5, 5, PICTURES_AT_ONCE]))
+    some = looks.select(torch.tensor([5, 5, MAX_PICTURES_AT_ONCE]))
     assert torch.equal(some.whole_nx[1], looks.whole_nx[5]) and torch.equal(
-        some.regions_nry[2], looks.regions_nry[PICTURES_AT_ONCE]
+        some.regions_nry[2], looks.regions_nry[MAX_PICTURES_AT_ONCE]
     )
 
 

@@ -31,7 +31,7 @@ MASK = "[MASK]"
 VARIANTS = 4
 """How many ways the words of a text are hidden; each has a sentence vector of its own."""
 
-VALIDATED = 1000
+MAX_VALIDATED = 1000
 """How many evenly spaced pictures validation takes; each one's dialogue looks for it among all of them."""
 
 Unit = TypeVar("Unit")
@@ -255,7 +255,7 @@ class ChatirBatches:
 
     def fixed(self, rounds: int, size: int) -> Iterator[ChatirBatch]:
         """The first dialogue about each of some evenly spaced pictures, up to this round; nothing is hidden."""
-        count = min(len(self._count_p), VALIDATED)
+        count = min(len(self._count_p), MAX_VALIDATED)
         chosen = np.linspace(0, len(self._count_p) - 1, count).round().astype(np.intp)
         for at in range(0, count, size):
             pictures_b = chosen[at : at + size]

@@ -40,7 +40,7 @@ from viewfinder.retrievers.chatir.settings import PROBE, ModelSettings
 from viewfinder.retrievers.shared.network import EPS, add_scale, scale_raw
 from viewfinder.training.layers import FeedForward, measure_scale, principal_components
 
-TEXTS_AT_ONCE = 16
+MAX_TEXTS_AT_ONCE = 16
 """How many texts of about the same length go through a text encoder together."""
 
 FIRST_SCALE = 10.0
@@ -164,7 +164,7 @@ class TokenDialogueEncoder(DialogueEncoder):
         lengths_b = there_bl.sum(dim=1)
         order_b = lengths_b.argsort()
         pooled = []
-        for rows in torch.split(order_b, TEXTS_AT_ONCE):  # texts of similar length together, with little padding
+        for rows in torch.split(order_b, MAX_TEXTS_AT_ONCE):  # texts of similar length together, with little padding
             longest = int(lengths_b[rows].max())
             ids_al, there_al = ids_bl[rows, :longest], there_bl[rows, :longest]
             states_alw = self.text(input_ids=ids_al, attention_mask=there_al.long()).last_hidden_state

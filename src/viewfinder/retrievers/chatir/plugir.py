@@ -27,13 +27,13 @@ no not yes one some any what which who where when how do does can you see pictur
 SMALL_WORDS = frozenset(_SMALL.split())
 """Words that need not survive in a caption."""
 
-KEPT = 0.6
+MIN_KEPT_SHARE = 0.6
 """The share of a caption's other words that its new form must contain."""
 
-MAX_WORDS, MAX_TOKENS = 70, 64
+MAX_CAPTION_WORDS, MAX_TOKENS = 70, 64
 """How many different words a caption may have, and how many tokens the model may write."""
 
-SECONDS = 10.0
+MAX_SECONDS = 10.0
 """For a turn, paraphrase included."""
 
 ELSE = "What else is there to say?"
@@ -87,7 +87,7 @@ class PlugirRetriever:
     reads: ClassVar[Reads] = Reads()
     trained_on: ClassVar[None] = None  # what the language model was trained on is not ours
 
-    def __init__(self, model: LanguageModel, seconds: float = SECONDS) -> None:
+    def __init__(self, model: LanguageModel, seconds: float = MAX_SECONDS) -> None:
         self._model, self._seconds = model, seconds
         self.fingerprint = f"rewritten by {model.name}"
 
@@ -160,7 +160,7 @@ def keeps_content(new: str, caption: str) -> bool:
     False
     """
     there, wanted = set(singular_words(new)), _pick_content_words(caption)
-    return len(there) <= MAX_WORDS and len(wanted & there) >= KEPT * len(wanted)
+    return len(there) <= MAX_CAPTION_WORDS and len(wanted & there) >= MIN_KEPT_SHARE * len(wanted)
 
 
 def mentions_answer(new: str, question: str, said: str) -> bool:

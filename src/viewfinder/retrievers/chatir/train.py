@@ -38,7 +38,7 @@ from viewfinder.training import Card, TrainingJob, TrainingResult, gather_with_g
 SYSTEM = "chatir"
 PRESETS = Path(__file__).with_name("presets.toml")
 
-PICTURES_AT_ONCE = 1024
+MAX_PICTURES_AT_ONCE = 1024
 """How many pictures' vectors are computed together."""
 
 
@@ -217,6 +217,6 @@ def _encode_frozen(network: DialogueEncoder, pictures_px: Float[np.ndarray, "p x
     if network.settings.image == "learned":
         return pictures_py
     device = network.log_scale.device
-    runs = (pictures_py[at : at + PICTURES_AT_ONCE] for at in range(0, len(pictures_py), PICTURES_AT_ONCE))
+    runs = (pictures_py[at : at + MAX_PICTURES_AT_ONCE] for at in range(0, len(pictures_py), MAX_PICTURES_AT_ONCE))
     with torch.no_grad():
         return torch.cat([network.encode_pictures(run.to(device)) for run in runs])

@@ -24,7 +24,7 @@ KINDS_OF_CHAT: Mapping[Subtask, ExampleKind] = {"tChat": "tchat", "iChat": "icha
 MIN_PICTURES, MAX_PICTURES = 2, 4
 """How many pictures an assembled document has."""
 
-ROUNDS = 5
+MAX_EXAMPLE_ROUNDS = 5
 """The most questions about a picture in one example."""
 
 OF_COMMANDS = (
@@ -161,7 +161,7 @@ def split_into_examples(
     """
     left = turns[: len(turns) // 2 * 2]  # a last question without an answer teaches nothing
     while left:
-        rounds = rng.randint(1, ROUNDS)
+        rounds = rng.randint(1, MAX_EXAMPLE_ROUNDS)
         (first, *rest), left = left[: 2 * rounds], left[2 * rounds :]
         words = tuple(item for item in first.content if isinstance(item, TextItem))
         yield TrainingExample(

@@ -44,7 +44,7 @@ from viewfinder.retrievers.chatsearcher.loss import FeatureQueue
 from viewfinder.retrievers.chatsearcher.sequence import TokenizerRecord
 from viewfinder.retrievers.chatsearcher.settings import (
     LORA_ALPHA,
-    OLDEST,
+    MAX_AGE,
     ChatSearcherLossSettings,
     ChatSearcherSettings,
     LoraSettings,
@@ -178,7 +178,7 @@ def _find_difference(config: Any) -> str:
     return ""
 
 
-PICTURES_AT_ONCE = 512
+MAX_PICTURES_AT_ONCE = 512
 """How many pictures' raw regions are held in single precision at a time."""
 
 FIRST_TEMPERATURE = 0.07
@@ -281,7 +281,7 @@ class Pointer(nn.Module):
         self.shown = nn.Linear(seen, retrieval, bias=False)
         if sentence:
             self.said = nn.Linear(sentence, retrieval, bias=False)
-        self.ages = nn.Parameter(torch.zeros(2, OLDEST + 1))
+        self.ages = nn.Parameter(torch.zeros(2, MAX_AGE + 1))
         nn.init.zeros_(self.asks.weight)
         nn.init.zeros_(self.shown.weight)
 
@@ -303,7 +303,7 @@ class Pointer(nn.Module):
         order_n = at_n.argsort()
         points_nd, at_n, kind_n = points_nd[order_n], at_n[order_n], kind_n[order_n]
         seen_qn = (at_n < at_q[:, None]) & (at_n >= (at_q - at_q % length)[:, None])
-        age_qn = (seen_qn.flip(1).cumsum(1).flip(1) - 1).clamp(0, OLDEST)
+        age_qn = (seen_qn.flip(1).cumsum(1).flip(1) - 1).clamp(0, MAX_AGE)
         scores_qn = self.asks(states_qh) @ points_nd.T / math.sqrt(points_nd.shape[1]) + self.ages[kind_n, age_qn]
         weights_qn = torch.softmax(pad(scores_qn.masked_fill(~seen_qn, -torch.inf), (0, 1)), dim=1)[:, :-1]
         pointed_qd: Tensor = weights_qn @ points_nd
@@ -319,8 +319,8 @@ def read_picture_features(
 ) -> PictureFeatures:
     """All pictures of a training as they are read; without a perceiver (None) no regions."""
     found = []
-    for at in range(0, len(raw_ng), PICTURES_AT_ONCE):
-        some = slice(at, at + PICTURES_AT_ONCE)
+    for at in range(0, len(raw_ng), MAX_PICTURES_AT_ONCE):
+        some = slice(at, at + MAX_PICTURES_AT_ONCE)
         whole_nx = whole(torch.from_numpy(np.array(raw_ng[some], np.float32)))
         regions_nry = torch.zeros(len(whole_nx), 0, 0)
         if region is not None:

@@ -23,7 +23,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Float32, Int
 
 from viewfinder.encoders.base import unit_rows
-from viewfinder.retrievers.chatsearcher.settings import LORA_ALPHA, OLDEST, ChatSearcherSettings, LoraSettings
+from viewfinder.retrievers.chatsearcher.settings import LORA_ALPHA, MAX_AGE, ChatSearcherSettings, LoraSettings
 from viewfinder.retrievers.shared import numpy_network as shared
 
 
@@ -334,7 +334,7 @@ def encode_query(
     """The query of the state at [IMG], of length 1 (Eq. 2), which may point back at what came before."""
     query_d = arrays["visual_head.weight"] @ state_h
     if count := len(pointed.points_cd):
-        age_c = np.minimum(np.arange(count)[::-1], OLDEST)
+        age_c = np.minimum(np.arange(count)[::-1], MAX_AGE)
         asked_d = arrays["pointer.asks.weight"] @ state_h / np.float32(math.sqrt(len(query_d)))
         scores_c = pointed.points_cd @ asked_d + arrays["pointer.ages"][pointed.is_text_c.astype(int), age_c]
         query_d = query_d + shared.softmax(np.append(scores_c, np.float32(0)))[:-1] @ pointed.points_cd

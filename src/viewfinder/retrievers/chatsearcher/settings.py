@@ -18,7 +18,7 @@ KINDS: tuple[ExampleKind, ...] = get_args(ExampleKind)
 LORA_ALPHA = 16.0
 """An adapter's update is scaled by LORA_ALPHA / rank."""
 
-OLDEST = 7
+MAX_AGE = 7
 """The greatest age of a text or picture that a query points back at: how many others came after it, at most this."""
 
 MIN_TEMPERATURE = 0.01

@@ -63,16 +63,16 @@ from viewfinder.training.presets import read_card_settings
 SYSTEM = "chatsearcher"
 PRESETS = Path(__file__).with_name("presets.toml")
 
-REGIONS = 512
+MAX_MEASURED_PICTURES = 512
 """How many pictures' regions determine the principal components of regions."""
 
-MAX_MEASURED = 200
+MAX_VALIDATED = 200
 """How many examples of a kind are measured at most: evenly spread, so of all data sets."""
 
 COMPARING = ("match.", "pointer.")
 """Beginnings of the names of the parameters that train in the stage "comparison" alone."""
 
-MAX_MEASURED_AT_ONCE = 64
+MAX_VALIDATED_AT_ONCE = 64
 """How many examples are measured at a time."""
 
 Tensors = TypeVar("Tensors", SequenceBatch, PictureFeatures)
@@ -221,7 +221,7 @@ def _build_network(
     network.whole_input.measure(seen.raw_ng)
     if model.tokens:
         assert seen.regions_nre is not None
-        network.region_input.measure(sample_regions(seen.regions_nre, REGIONS))
+        network.region_input.measure(sample_regions(seen.regions_nre, MAX_MEASURED_PICTURES))
     if model.perceiver:
         load_perceiver(model.perceiver, network.perceiver)
     return network
@@ -340,12 +340,12 @@ class ValidationExamples:
         stage: Stage, val: TrainingData, codec: SequenceCodec, longest: int, sentences: SentenceLookup | None
     ) -> ValidationExamples:
         """For a stage; raises BadInput if there are no examples."""
-        few = {kind: examples[:: max(-(-len(examples) // MAX_MEASURED), 1)] for kind, examples in val.examples.items()}
+        few = {kind: examples[:: max(-(-len(examples) // MAX_VALIDATED), 1)] for kind, examples in val.examples.items()}
         examples, kinds, first = StageExamples.of(stage, few, codec, val.rows, longest, sentences), [], 0
         for kind, count in examples.counts.items():
             own, first = range(first, first + count), first + count
             kinds += [
-                (kind, tuple(own[at : at + MAX_MEASURED_AT_ONCE])) for at in range(0, count, MAX_MEASURED_AT_ONCE)
+                (kind, tuple(own[at : at + MAX_VALIDATED_AT_ONCE])) for at in range(0, count, MAX_VALIDATED_AT_ONCE)
             ]
         return ValidationExamples(examples, tuple(kinds))
 

@@ -37,7 +37,7 @@ NO_TURN = -1
 Vectors = dict[str, Float32[np.ndarray, " d"]]
 """Vectors of texts."""
 
-TEXTS_AT_ONCE = 512
+MAX_TEXTS_AT_ONCE = 512
 """How many texts are encoded together."""
 
 
@@ -136,8 +136,8 @@ def encode_texts(texts: Iterable[str], encoder: Encoder, notify: Callable[[str],
     wanted = sorted(set(texts))
     found: Vectors = {}
     progress = report_tenths(notify, "encoded", things="texts")
-    for at in range(0, len(wanted), TEXTS_AT_ONCE):
-        some = wanted[at : at + TEXTS_AT_ONCE]
+    for at in range(0, len(wanted), MAX_TEXTS_AT_ONCE):
+        some = wanted[at : at + MAX_TEXTS_AT_ONCE]
         found |= dict(zip(some, np.asarray(encoder.words(some), np.float32), strict=True))
         progress(len(found), len(wanted))
     return found

@@ -47,7 +47,7 @@ PRESETS = Path(__file__).with_name("captioner.toml")
 
 SmoothingOver = Literal["all", "others"]
 
-PAIRS_AT_ONCE = 128
+MAX_PAIRS_AT_ONCE = 128
 """How many pairs validation captions at once."""
 
 
@@ -284,15 +284,15 @@ def measure_captions(
     device = next(network.parameters()).device
     pairs = garments.pairs
     said: list[str] = []
-    for at in range(0, len(pairs), PAIRS_AT_ONCE):
-        rows = slice(at, at + PAIRS_AT_ONCE)
+    for at in range(0, len(pairs), MAX_PAIRS_AT_ONCE):
+        rows = slice(at, at + MAX_PAIRS_AT_ONCE)
         shown_bg, wanted_bg = (
             examples.raw_ng[rows_p[rows]].to(device) for rows_p in (pairs.candidate_p, pairs.target_p)
         )
         said += caption_texts(decode_greedily(network, shown_bg, wanted_bg), words.words)
     lost, count = 0.0, 0  # of words, without smoothing
-    for at in range(0, len(examples.words_el), PAIRS_AT_ONCE):
-        rows_b = np.arange(at, min(at + PAIRS_AT_ONCE, len(examples.words_el)))
+    for at in range(0, len(examples.words_el), MAX_PAIRS_AT_ONCE):
+        rows_b = np.arange(at, min(at + MAX_PAIRS_AT_ONCE, len(examples.words_el)))
         batch = CaptionBatch(*(tensor.to(device) for tensor in examples.batch(rows_b)))
         lost += float(_measure_loss(network, batch)[0])
         count += int((batch.goals_bt != PAD).sum())

@@ -43,7 +43,7 @@ TABLES = ("products.csv", "catalogue.csv")
 VALUES = range(2, 65)
 """A column with this many values distinguishes kinds of things; one with more names single things."""
 
-FREQUENT = 20
+MIN_TITLES = 20
 """In how many rows' titles a word must occur to be a label."""
 
 # Words of titles that say nothing about a picture.
@@ -89,7 +89,7 @@ def column_labels(catalogue: Catalogue) -> list[tuple[str, ...]]:
     found = []
     for row, of_row in zip(catalogue.rows, words, strict=True):
         own = (row.values[name].lower() for name in columns if name in row.values)
-        found.append(tuple(dict.fromkeys([*own, *(word for word in of_row if counts[word] >= FREQUENT)])))
+        found.append(tuple(dict.fromkeys([*own, *(word for word in of_row if counts[word] >= MIN_TITLES)])))
     return found
 
 

@@ -41,7 +41,7 @@ PRESETS = Path(__file__).with_name("presets.toml")
 MAX_READ_AT_ONCE = 256
 """How many pictures, or dialogues, validation reads together."""
 
-REGIONS = 4096
+MAX_MEASURED_PICTURES = 4096
 """How many pictures' regions determine the principal components of regions."""
 
 
@@ -116,7 +116,9 @@ def read_training_data(
     network = MaiNetwork(model, seen.raw_ng.shape[1], region_width, words)
     if start is None:
         regions_nre = seen.regions_nre
-        network.images.measure(seen.raw_ng, None if regions_nre is None else sample_regions(regions_nre, REGIONS))
+        network.images.measure(
+            seen.raw_ng, None if regions_nre is None else sample_regions(regions_nre, MAX_MEASURED_PICTURES)
+        )
         with torch.no_grad():
             network.log_scale.fill_(math.log(preset.loss.scale))
         if published is not None:

@@ -149,7 +149,7 @@ def validate_dialogues(
     return {"loss": float(np.mean(lost)), **measure_recalls([torch.cat(scores, dim=1) for scores in by_turn])}
 
 
-VALIDATED = 1000
+MAX_VALIDATED = 1000
 """How many evenly spaced dialogues validation takes; each looks for its picture among those of all of them."""
 
 DEPTHS = (1, 5, 10)
@@ -219,7 +219,7 @@ class DescriptionDialogues:
             *self.speech([self.described.dialogue(int(position), rng) for position in positions]),
         )
 
-    def fixed(self, size: int, most: int = VALIDATED) -> Iterator[DialogueBatch]:
+    def fixed(self, size: int, most: int = MAX_VALIDATED) -> Iterator[DialogueBatch]:
         """The protocol's own dialogues about at most `most` evenly spaced pictures, in batches."""
         count = min(len(self.described), most)
         chosen = np.linspace(0, len(self.described) - 1, count).round().astype(int).tolist()
@@ -242,13 +242,13 @@ def measure_recalls(scores: Sequence[Float[Tensor, "n n"]]) -> Mapping[str, floa
     return {"recall": float(np.mean(hits_tk)), "first": hits_tk[0][-1], "last": hits_tk[-1][-1]}
 
 
-SAMPLE = 1000
+MAX_MEASURED_PICTURES = 1000
 """How many pictures the mean and deviation of raw vectors are estimated from."""
 
 
 def measure_scales(network: nn.Module, described: CaptionedPictures) -> None:
     """Sets the network's scales so that raw vectors of the training set have mean 0 and deviation 1."""
-    some = np.linspace(0, len(described) - 1, min(SAMPLE, len(described))).round().astype(int).tolist()
+    some = np.linspace(0, len(described) - 1, min(MAX_MEASURED_PICTURES, len(described))).round().astype(int).tolist()
     for name, read in (("regions", described.regions_of), ("whole", described.globals_of)):
         if hasattr(network, f"{name}_mean"):
             raw = read(some)

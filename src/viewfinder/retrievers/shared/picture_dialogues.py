@@ -33,7 +33,7 @@ from viewfinder.training.progress import report_tenths
 DIALOGUES = "dialogues"
 """The folder of dialogue files within a data set's folder."""
 
-CAPTIONS = "captions"
+CAPTIONS_NAME = "captions"
 """The name that chooses captions where there are dialogues too."""
 
 REWRITTEN = "_reconed"
@@ -186,7 +186,7 @@ def _list_captions(data: Path, split: str) -> list[_Source]:
                 dialogues.append(Dialogue(str(picture.path), caption, others, texts))
         return dialogues, report
 
-    return [(CAPTIONS, read)]
+    return [(CAPTIONS_NAME, read)]
 
 
 def _find_row(found: Features, image: str) -> int | None:

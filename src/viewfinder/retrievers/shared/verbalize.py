@@ -20,7 +20,7 @@ from viewfinder.query import Operation, Picture, ResolvedTurn
 from viewfinder.wording.clauses import split_clauses
 from viewfinder.wording.replies import is_dont_know
 
-MAX_WORDS = 3
+MAX_PICTURE_WORDS = 3
 """Words that stand for a picture."""
 
 TELLING, CERTAIN = 10.0, 0.5
@@ -159,7 +159,7 @@ def caption_picture(picture: Picture, vocabulary: Sequence[str], void: Iterable[
         telling = np.flatnonzero(chances_l >= min(TELLING / len(vocabulary), CERTAIN))
         words += [vocabulary[at] for at in telling[np.argsort(-chances_l[telling], kind="stable")]]
     values = (value for known in picture.attributes.values() for value in known)
-    words += [value for value in values if 0 < len(value.split()) <= MAX_WORDS and not re.search(r"\d", value)]
+    words += [value for value in values if 0 < len(value.split()) <= MAX_PICTURE_WORDS and not re.search(r"\d", value)]
     left_out = {word.lower() for word in void}
     found: list[str] = []
     for word in words:
@@ -167,7 +167,7 @@ def caption_picture(picture: Picture, vocabulary: Sequence[str], void: Iterable[
         alike = (word.lower().startswith(one.lower()) or one.lower().startswith(word.lower()) for one in found)
         if word.lower() not in left_out and not any(alike):
             found.append(word)
-    return ", ".join(found[:MAX_WORDS])
+    return ", ".join(found[:MAX_PICTURE_WORDS])
 
 
 def _list_sentences(text: str) -> tuple[str, ...]:
