@@ -158,12 +158,7 @@ def prepare_training(plan: TrainPlan, preset: ChatSearcherPreset, start: Card | 
     model = preset.model
     # Before the data, so that errors are reported early.
     published = load_pretrained_language(model) if model.language else None
-    kinds = tuple(dict.fromkeys(kind for stage in preset.stages for kind in stage.mixture.shares))
-    read = partial(
-        read_training_data, plan, kinds=kinds, regions=model.tokens > 0, image_first=preset.image_first,
-        found_first=preset.found_first, fragments=preset.fragments, seed=plan.seed,
-    )  # fmt: skip
-    train, val = read("train"), read("val")
+    train, val = read_training_data(plan, "train", preset), read_training_data(plan, "val", preset)
     if published is not None:
         tokenizer = published.tokenizer
     elif start is not None:

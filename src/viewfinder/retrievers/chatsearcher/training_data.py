@@ -37,7 +37,7 @@ from viewfinder.encoders.features import Features
 from viewfinder.errors import BadInput, EncoderMismatch, UnknownName
 from viewfinder.retrievers.chatsearcher import examples
 from viewfinder.retrievers.chatsearcher.sequence import TrainingExample, TrainingTurn
-from viewfinder.retrievers.chatsearcher.settings import ExampleKind
+from viewfinder.retrievers.chatsearcher.settings import ChatSearcherPreset, ExampleKind
 from viewfinder.retrievers.shared.train_plan import TrainPlan
 
 Split = Literal["train", "val"]
@@ -66,9 +66,7 @@ class _Folder:
     path: Path
     name: str
     split: Split
-    image_first: bool
-    found_first: float
-    fragments: float
+    preset: ChatSearcherPreset
     seed: int
 
     def rng(self, kind: ExampleKind) -> random.Random:
@@ -76,33 +74,21 @@ class _Folder:
         return random.Random(f"viewfinder/chatsearcher/{self.seed}/{self.name}/{self.split}/{kind}")
 
 
-def read_training_data(
-    plan: TrainPlan,
-    split: Split,
-    kinds: Sequence[ExampleKind],
-    *,
-    regions: bool,
-    image_first: bool,
-    seed: int,
-    found_first: float = 0.0,
-    fragments: float = 0.0,
-) -> TrainingData:
-    """The examples of some kinds in all data sets of a plan, with vectors; what is left out is reported.
+def read_training_data(plan: TrainPlan, split: Split, preset: ChatSearcherPreset) -> TrainingData:
+    """The examples of all kinds of a preset's stages in all data sets of a plan, with vectors.
 
-    `regions`: whether raw regions are needed; `image_first`: whether an answer that shows a picture begins with it;
-    `found_first`, `fragments`: as `dialogue_examples` has them; `seed`: of what is drawn (orders, lengths, templates).
+    What is left out is reported. Orders, lengths and templates are drawn by the plan's seed.
 
     Raises:
         BadInput: two data sets have the same name, data is damaged, or there is no example of any of the kinds.
         EncoderMismatch: vectors of the data sets are of different encoders.
     """
-    folders = [
-        _Folder(path, path.resolve().name, split, image_first, found_first, fragments, seed) for path in plan.data
-    ]
+    kinds = tuple(dict.fromkeys(kind for stage in preset.stages for kind in stage.mixture.shares))
+    folders = [_Folder(path, path.resolve().name, split, preset, plan.seed) for path in plan.data]
     names = [folder.name for folder in folders]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise BadInput(f"{twice}: two data sets have this name, by which pictures are told apart; rename one folder")
-    parts = [part for folder in folders if (part := _read_folder(plan, folder, kinds, regions)) is not None]
+    parts = [part for folder in folders if (part := _read_folder(plan, folder, kinds)) is not None]
     found = {kind: tuple(one for part in parts for one in part.examples.get(kind, ())) for kind in kinds}
     for kind in (kind for kind in found if not found[kind]):
         plan.notify(f"{split}: no data set has {kind}")
@@ -125,12 +111,12 @@ class _Part:
     features: Features
 
 
-def _read_folder(plan: TrainPlan, folder: _Folder, kinds: Sequence[ExampleKind], regions: bool) -> _Part | None:
+def _read_folder(plan: TrainPlan, folder: _Folder, kinds: Sequence[ExampleKind]) -> _Part | None:
     """None if a data set has nothing; no vectors are computed for it then."""
     drafts = {kind: tuple(READERS[kind](folder)) for kind in kinds}
     if not any(drafts.values()):
         return None
-    found = plan.vectors(folder.path, regions=regions)
+    found = plan.vectors(folder.path, regions=folder.preset.model.tokens > 0)
     shown = {name for some in drafts.values() for one in some for name in one.pictures}
     rows = {}
     for name in shown:
@@ -196,7 +182,7 @@ def _read_captions(folder: _Folder) -> Iterator[TrainingExample]:
 def _read_requests(folder: _Folder) -> Iterator[TrainingExample]:
     rng = folder.rng("requests")
     return (
-        examples.request_example(picture, said, rng, fragments=folder.fragments)
+        examples.request_example(picture, said, rng, fragments=folder.preset.fragments)
         for picture, said in _read_captioned(folder)
     )
 
@@ -262,7 +248,7 @@ def _read_chats(folder: _Folder, subtask: Subtask) -> Iterator[TrainingExample]:
         found = read_chatsearch(training)[0] if training.is_file() else []
         samples = list(_choose_by_name(folder, found, lambda sample: sample.target, held_out=True))
     for sample in samples:
-        yield examples.chat_example(sample, image_first=folder.image_first)
+        yield examples.chat_example(sample, image_first=folder.preset.image_first)
 
 
 def _read_visual(folder: _Folder) -> Iterator[TrainingExample]:
@@ -281,7 +267,7 @@ def _read_visual(folder: _Folder) -> Iterator[TrainingExample]:
         dialogues += read_visdial(folder.path, folder.split)[0]
     for dialogue in dialogues:
         yield from examples.dialogue_examples(
-            dialogue, rng, found_first=folder.found_first, others=dialogues, fragments=folder.fragments
+            dialogue, rng, found_first=folder.preset.found_first, others=dialogues, fragments=folder.preset.fragments
         )
 
 
