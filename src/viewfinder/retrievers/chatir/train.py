@@ -117,23 +117,14 @@ def validate_encoder(network: DialogueEncoder, *, preset: ChatirPreset, batches:
 # -- the training data
 
 
-def _read_dialogues(plan: TrainPlan, split: str, pattern: str) -> PictureDialogues:
-    """The dialogues of a split in all data sets of a plan."""
-    parts = []
-    for folder in plan.data:
-        place = plan.features_of(folder)
-        part = read_picture_dialogues(folder, split, plan.encoder, pattern, features_folder=place, notify=plan.notify)
-        if split == "train":
-            plan.note_training(folder, part.keys)
-        parts.append(part)
-    return join_picture_dialogues(parts)
-
-
 def prepare_training(
     plan: TrainPlan, preset: ChatirPreset, start: Card | None
 ) -> tuple[DialogueEncoder, Card, ChatirBatches, ChatirBatches]:
     """The initial network, its card, and the dialogues of both splits. Raises as `train_system`."""
-    sets = [_read_dialogues(plan, split, preset.dialogues) for split in ("train", "val")]
+    sets = [
+        join_picture_dialogues([read_picture_dialogues(plan, folder, split, preset.dialogues) for folder in plan.data])
+        for split in ("train", "val")
+    ]
     shared, raw_pg = preset.model.image == "shared", sets[0].raw_ng
     seen = [one.raw_ng for one in sets]
     if shared:

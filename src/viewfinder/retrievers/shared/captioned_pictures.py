@@ -1,6 +1,6 @@
 """Pictures with their captions and raw vectors, on which Drill-down and its baselines are trained.
 
-    pictures = read_captioned_pictures(folder, "train", encoder)
+    pictures = read_captioned_pictures(plan, folder, "train")
     captions = pictures.dialogue(0, rng)           # ten sentences in the order of the turns
     regions_bre = pictures.regions_of([0, 7, 3])   # only these are read from disk
 
@@ -33,12 +33,12 @@ from viewfinder.data.visual_genome import (
 from viewfinder.data.visual_genome.features import REGIONS, WIDTH
 from viewfinder.data.visual_genome.regions import TURNS, VOCABULARY, read_picture_ids
 from viewfinder.data.visual_genome.words import MIN_COUNT_IN_CODE
-from viewfinder.encoders.base import Encoder
-from viewfinder.encoders.features import Features, features
+from viewfinder.encoders.features import Features
 from viewfinder.encoders.features.compute import PictureVectors
 from viewfinder.encoders.features.precomputed import collect_stored_vectors
 from viewfinder.encoders.features.store import PictureFile, Progress
 from viewfinder.errors import BadInput, EncoderMismatch, UnknownName
+from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.training.progress import report_tenths
 
 MAX_CAPTIONS = 5
@@ -114,47 +114,41 @@ class CaptionedPictures:
         return found
 
 
-def read_captioned_pictures(
-    data: Path,
-    split: str,
-    encoder: Encoder,
-    *,
-    features_folder: Path | None = None,
-    whole: bool = False,
-    notify: Notify = lambda line: None,
-) -> CaptionedPictures:
-    """The pictures of a split with captions and raw vectors; what is left out is reported.
+def read_captioned_pictures(plan: TrainPlan, data: Path, split: str, *, whole: bool = False) -> CaptionedPictures:
+    """The pictures of a split of one of a plan's data sets, with captions and raw vectors.
 
-    The vectors are those of the data set's own detector if it has them (`region_36_final/`), else the encoder's.
+    The vectors are those of the data set's own detector if it has them (`region_36_final/`), else the encoder's. What
+    is left out is reported.
 
     Args:
+        plan: its encoder makes the raw vectors that are missing; it notes the pictures of the split "train".
         data: a folder in Drill-down's layout of Visual Genome; or with captions.csv beside images/; or of COCO.
             Captioned pictures are split by their place in the file (`data.splits`).
         split: "train", "val" or "test".
-        encoder: makes the raw vectors if they do not exist yet.
-        features_folder: where they are kept; by default beside the data.
         whole: whether a detector's vectors of whole pictures are needed; without its files for them they are zeros.
-        notify: called with a line at every stage.
 
     Raises:
         BadInput: data is missing or damaged, or no picture has vectors.
         UnknownName: there is no such split.
     """
-    pictures, turns = _read_split(data, split, notify)
-    progress = report_tenths(notify, f"vectors of {data}:")
+    pictures, turns = _read_split(data, split, plan.notify)
     if has_detector_features(data):
-        found = read_detector_features(data, split, whole=whole, out=features_folder, progress=progress)
+        progress = report_tenths(plan.notify, f"vectors of {data}:")
+        found = read_detector_features(data, split, whole=whole, out=plan.features_of(data), progress=progress)
     else:
-        found = features(data, encoder, regions=True, out=features_folder, progress=progress)
+        found = plan.vectors(data, regions=True)
     kept = [(picture, row) for picture in pictures if (row := found.find_row(picture.name)) is not None]
     if len(kept) < len(pictures):
-        notify(f"{data}, {split}: {len(pictures) - len(kept):,} pictures have no vectors and are left out")
+        plan.notify(f"{data}, {split}: {len(pictures) - len(kept):,} pictures have no vectors and are left out")
     if not kept:
         raise BadInput(f"{data}: none of the {len(pictures)} pictures of {split!r} has vectors; are its images there?")
     assert found.regions_nre is not None
     rows_n = np.array([row for _, row in kept], np.intp)
+    keys = tuple(found.keys[row] for _, row in kept)
+    if split == "train":
+        plan.note_training(data, keys)
     return CaptionedPictures(
-        keys=tuple(found.keys[row] for _, row in kept),
+        keys=keys,
         sentences=tuple(picture.captions for picture, _ in kept),
         turns=turns,
         raw_version=found.raw_version,
@@ -188,7 +182,7 @@ def join_captioned_pictures(parts: Sequence[CaptionedPictures]) -> CaptionedPict
     )
 
 
-def build_caption_vocabulary(*folders: Path, fewest: int = MIN_COUNT_IN_CODE) -> Vocabulary:
+def build_description_vocabulary(*folders: Path, fewest: int = MIN_COUNT_IN_CODE) -> Vocabulary:
     """The words of data sets: the published list if one of them has it, else the words that occur at least `fewest`
     times in captions for training.
 

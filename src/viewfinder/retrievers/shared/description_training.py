@@ -21,7 +21,7 @@ from viewfinder.metrics import score_bounds
 from viewfinder.retrievers.shared.captioned_pictures import (
     CaptionedPictures,
     Positions,
-    build_caption_vocabulary,
+    build_description_vocabulary,
     join_captioned_pictures,
     read_captioned_pictures,
 )
@@ -65,22 +65,13 @@ def read_description_data(
     """
     sets = []
     for split in ("train", "val"):
-        parts = [
-            read_captioned_pictures(
-                folder, split, plan.encoder, features_folder=plan.features_of(folder), whole=whole, notify=plan.notify
-            )
-            for folder in plan.data
-        ]
-        if split == "train":
-            for folder, part in zip(plan.data, parts, strict=True):
-                plan.note_training(folder, part.keys)
-        joined = join_captioned_pictures(parts)
+        joined = join_captioned_pictures([read_captioned_pictures(plan, at, split, whole=whole) for at in plan.data])
         sets.append(replace(joined, turns=preset.turns or joined.turns))
     vocabulary, sentences, version = Vocabulary(()), 0, ""
     speech: WordNumberSpeech | SentenceVectorSpeech
     if reads == "words":
         known = None if start is None else Vocabulary.of_settings(start.settings)
-        vocabulary = known or build_caption_vocabulary(*plan.data, fewest=preset.fewest)
+        vocabulary = known or build_description_vocabulary(*plan.data, fewest=preset.fewest)
         speech = WordNumberSpeech(vocabulary)
     else:
         vectors = plan.sentences(sorted({text for described in sets for text in described.texts()}))
