@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,9 +18,9 @@ from jaxtyping import Float16, Int
 from viewfinder.data.captions import CaptionedPicture, has_captions, read_captioned
 from viewfinder.data.dialogues import Dialogue, Round, make_dialogue, read_dialogues, read_visdial
 from viewfinder.data.splits import SPLITS, Split, name_pictures, split_of, split_reader
-from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.features import Features, features
 from viewfinder.errors import BadInput, UnknownName
+from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.wording.stems import stems
 
 QUESTIONS = Path(__file__).with_name("photo_questions.toml")
@@ -29,8 +29,6 @@ MAX_DIALOGUE_ROUNDS = 10
 
 MAX_AGAINST = 2000
 """Pictures of another kind that are used from each folder."""
-
-Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -143,10 +141,8 @@ class DialogueSplits:
     raw_version: str | None
 
 
-def read_dialogue_splits(
-    data: Sequence[Path], encoder: Encoder, features_folder: Path | None, tell: Tell
-) -> DialogueSplits:
-    """The dialogues of several data sets, each a folder or one dialogue file.
+def read_dialogue_splits(plan: TrainPlan) -> DialogueSplits:
+    """The dialogues of a plan's data sets, each a folder or one dialogue file.
 
     A folder has `dialogues/*.json`, VisDial's files, or captions, from which our own questions are answered. Files
     called `..._train` and `..._val` are the splits; others are split by picture (`data.splits`), so that two dialogues
@@ -155,39 +151,37 @@ def read_dialogue_splits(
     Raises:
         BadInput: no dialogues, or damaged ones; or none for training or for validation.
     """
-    # With several data sets, each has its own folder for its vectors.
-    own = {at: features_folder / at.resolve().name for at in data} if features_folder and len(data) > 1 else {}
-    parts = [_read_place(place, encoder, own.get(place, features_folder), tell) for place in data]
+    parts = [_read_place(plan, place) for place in plan.data]
     train, val = (_join_sets([part[at] for part in parts]) for at in range(2))
     for name, dialogues in (("training", train), ("validation", val)):
         if not dialogues.dialogues:
-            raise BadInput(f"{data[0]}: no dialogues for {name}; a few dozen are needed, about 13 pictures or more")
+            few = f"no dialogues for {name}; a few dozen are needed, about 13 pictures or more"
+            raise BadInput(f"{plan.data[0]}: {few}")
     seen = bool(len(train.raw_mg)) and bool(len(val.raw_mg))
-    return DialogueSplits(train, val, encoder.raw_version if seen else None)
+    return DialogueSplits(train, val, plan.encoder.raw_version if seen else None)
 
 
 def read_unfamiliar_pictures(
-    folders: Sequence[Path], encoder: Encoder, features_folder: Path | None
+    plan: TrainPlan, folders: Sequence[Path]
 ) -> tuple[Float16[np.ndarray, "m g"], frozenset[str]]:
     """Raw vectors of pictures of another kind, some from each folder, evenly spaced; and the names of these."""
     blocks, names = [], set[str]()
     for folder in folders:
-        found = features(folder, encoder, out=features_folder and features_folder / folder.resolve().name)
+        found = features(folder, plan.encoder, out=plan.features and plan.features / folder.resolve().name)
         rows = np.unique(np.linspace(0, len(found) - 1, min(len(found), MAX_AGAINST)).astype(int))
         blocks.append(found.raw_nd[rows].astype(np.float16))
         names.update(*name_pictures(folder, [found.keys[row] for row in rows.tolist()]).values())
     return np.concatenate(blocks), frozenset(names)
 
 
-def _read_place(
-    place: Path, encoder: Encoder, folder: Path | None, tell: Tell
-) -> tuple[QuestionDialogues, QuestionDialogues]:
+def _read_place(plan: TrainPlan, place: Path) -> tuple[QuestionDialogues, QuestionDialogues]:
+    """The dialogues of a folder or file to learn from, and those held out."""
     train, val = _list_dialogues(place)
-    tell(f"{place}: {len(train):,} dialogues to learn from, {len(val):,} held out")
+    plan.notify(f"{place}: {len(train):,} dialogues to learn from, {len(val):,} held out")
     home = place if place.is_dir() else place.parent
     if not any((home / dialogue.image).is_file() for dialogue in (*train[:50], *val[:50])):
         return _attach_vectors(home, train, None), _attach_vectors(home, val, None)
-    found = features(home, encoder, out=folder)
+    found = features(home, plan.encoder, out=plan.features_of(place))
     return _attach_vectors(home, train, found), _attach_vectors(home, val, found)
 
 

@@ -34,7 +34,7 @@ def train_questions(plan: QuestionPlan) -> QuestionReport:
         BadInput: no dialogues, or damaged ones; `out` holds a training already.
     """
     plan.check_out()
-    dialogues = read_dialogue_splits(plan.data, plan.encoder, plan.features, plan.notify)
+    dialogues = read_dialogue_splits(plan)
     pool = build_pool(dialogues.train.dialogues, plan.settings.pool)
     if not pool:
         raise BadInput(
@@ -70,7 +70,7 @@ def _train_networks(
             return stopped
         arrays |= network.arrays()
         if plan.against:
-            against_mg, others = read_unfamiliar_pictures(plan.against, plan.encoder, plan.features)
+            against_mg, others = read_unfamiliar_pictures(plan, plan.against)
             names |= others
             arrays |= networks.fit_familiarity(network, dialogues.train.raw_mg, against_mg)
         told = networks.measure_answers(network, held_out)
