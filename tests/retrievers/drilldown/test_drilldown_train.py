@@ -80,6 +80,7 @@ def test_a_training_that_was_stopped_in_its_second_stage_goes_on_to_the_same_end
     assert read_weights(resumed.best).fingerprint == read_weights(whole.best).fingerprint
 
 
+@pytest.mark.usefixtures("every_step_logged")
 def test_the_modern_variant_reads_frozen_sentence_vectors_in_one_stage(captioned: Path, tmp_path: Path) -> None:
     fitted = train(plan(captioned, tmp_path, "modern", SMALL))
     lost = losses(tmp_path)
