@@ -15,7 +15,7 @@ from dataclasses import asdict
 
 import numpy as np, torch
 from viewfinder.conversation import Like, Say
-from viewfinder.retrievers.base import Picture, ResolvedTurn
+from viewfinder.query import Picture, ResolvedTurn
 from viewfinder.retrievers.chatsearcher.network import draw_language_model
 from viewfinder.retrievers.chatsearcher.network import ChatSearcherNetwork, InputSizes
 from viewfinder.retrievers.chatsearcher.sequence import train_tokenizer
