@@ -54,7 +54,7 @@ from viewfinder.users import (
     photo_person,
     read_photo_notes,
 )
-from viewfinder.users.captions import holds, stems_of
+from viewfinder.users.captions import stems_of, supports_choice
 from viewfinder.users.person import Speaks
 from viewfinder.wording.replies import is_dont_know
 
@@ -321,8 +321,10 @@ def noun_against(notes: AnnotatedPhotos, target: str, shown: str) -> str:
     captions = notes.of(shown).captions
     nouns = [phrase.split()[-1] for caption in captions for phrase in noun_phrases(caption)]
     for noun in sorted(set(nouns), key=lambda noun: (-nouns.count(noun), nouns.index(noun))):
-        named = sum(holds(noun, caption) for caption in captions)
-        if 2 * named > len(captions) and not any(holds(noun, caption) for caption in notes.of(target).captions):
+        named = sum(supports_choice(noun, caption) for caption in captions)
+        if 2 * named > len(captions) and not any(
+            supports_choice(noun, caption) for caption in notes.of(target).captions
+        ):
             return noun
     return ""
 
@@ -338,7 +340,9 @@ def fits(notes: AnnotatedPhotos, target: str, shown: str) -> bool:
         return True
     wanted = [phrase.split()[-1] for caption in notes.of(target).captions for phrase in noun_phrases(caption)]
     main = sorted(set(wanted), key=lambda noun: (-wanted.count(noun), wanted.index(noun)))[:2]
-    return bool(main) and all(any(holds(noun, caption) for caption in notes.of(shown).captions) for noun in main)
+    return bool(main) and all(
+        any(supports_choice(noun, caption) for caption in notes.of(shown).captions) for noun in main
+    )
 
 
 def not_there(notes: AnnotatedPhotos, pictures: Pictures, questioner: str, limit: int | None) -> dict[str, Any]:
@@ -380,7 +384,7 @@ def without(
     """
     for kind in MISSING:
         said = {
-            key: tuple(caption for caption in note.captions if holds(kind, caption))
+            key: tuple(caption for caption in note.captions if supports_choice(kind, caption))
             for key, note in sorted(notes.pictures.items())
         }
         # It counts as a picture of the kind only if most of its captions name it.

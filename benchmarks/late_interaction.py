@@ -34,7 +34,7 @@ from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.query import ResolvedTurn, SentenceEncoder
 from viewfinder.retrievers import load_retriever
 from viewfinder.search.kernels import top_k
-from viewfinder.search.late_interaction import CANDIDATES, GROUP_SHARE, late_interaction_near
+from viewfinder.search.late_interaction import GROUP_SHARE, MAX_RESCORED, late_interaction_near
 from viewfinder.search.region_scores import (
     GROUPS,
     RegionBlock,
@@ -230,7 +230,7 @@ def candidate_finders(stored: Million) -> dict[str, Callable[[Float32[np.ndarray
     """Ways to the rows that are then scored exactly."""
 
     def look(codes: RegionCodes, query_md: Float32[np.ndarray, "m d"]) -> Rows:
-        return top_k(late_interaction_coarse(codes, query_md), CANDIDATES)
+        return top_k(late_interaction_coarse(codes, query_md), MAX_RESCORED)
 
     def look_at_groups(many: int, query_md: Float32[np.ndarray, "m d"]) -> Rows:
         return top_k(nearest_group_scores(stored.groups, query_md), many)
@@ -242,10 +242,10 @@ def candidate_finders(stored: Million) -> dict[str, Callable[[Float32[np.ndarray
 
     pictures = len(stored.codes)
     return (
-        {f"all regions in 8 bits, then {CANDIDATES} exactly": partial(look, stored.codes)}
+        {f"all regions in 8 bits, then {MAX_RESCORED} exactly": partial(look, stored.codes)}
         | {f"{GROUPS} groups, then {many} exactly": partial(look_at_groups, many) for many in (100, 1000)}
         | {
-            f"{GROUPS} groups, then {many:,} in 8 bits, then {CANDIDATES} exactly": partial(look_twice, many)
+            f"{GROUPS} groups, then {many:,} in 8 bits, then {MAX_RESCORED} exactly": partial(look_twice, many)
             for many in (round(share * pictures) for share in (GROUP_SHARE / 3, GROUP_SHARE, 2 * GROUP_SHARE))
         }
     )

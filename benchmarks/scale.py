@@ -222,7 +222,7 @@ def kinds(library: Library, captions: Sequence[Sequence[str]], asked: int) -> di
             for which, gallery in (("index", near), ("scan", scan)):
                 session = Session(gallery, Composer(), None, where=where, memo=ByteCache())
                 for turn in script[:-1]:
-                    session.repeat(turn)
+                    session.take_turn(turn)
                 hits[which] = measured(spent[which], session.search, script[-1])
             ids = [{hit.id for hit in hits[which]} for which in ("index", "scan")]
             same.append(len(ids[0] & ids[1]) / max(len(ids[1]), 1))

@@ -28,7 +28,7 @@ from viewfinder.retrievers.fashioniq.retriever import SHIPPED as FASHION_IQ
 from viewfinder.retrievers.mai.retriever import SHIPPED as MAI
 from viewfinder.training.checkpoints import read_tensors, write_tensors
 from viewfinder.users.captioner.captioner import SHIPPED as CAPTIONER
-from viewfinder.weights import BESIDE, NETWORK, read_card
+from viewfinder.weights import LIST_ENDING, NETWORK, read_card
 
 SEED = 0
 LARGE = 5_000_000
@@ -110,7 +110,7 @@ def install(weights: Path, place: Path) -> None:
     if weights.stat().st_size > LARGE:
         tensors = {name: one.half() if one.dtype == torch.float32 else one for name, one in tensors.items()}
     write_tensors(place, tensors, record, schema=NETWORK)
-    place.with_name(f"{place.stem}{BESIDE}").unlink(missing_ok=True)  # that of the weights before
+    place.with_name(f"{place.stem}{LIST_ENDING}").unlink(missing_ok=True)  # that of the weights before
 
 
 def make_folder(name: str, data: Path, work: Path) -> Path:

@@ -34,7 +34,7 @@ from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.library import Library
 from viewfinder.pictures import Limits, decode
 from viewfinder.search.kernels import dot_scores, top_k
-from viewfinder.session.candidates import CANDIDATES
+from viewfinder.session.candidates import MAX_CANDIDATES
 from viewfinder.store.rows import FileRecord, PictureRow
 
 Result = TypeVar("Result")
@@ -268,7 +268,7 @@ def asking(files: Sequence[Path]) -> dict[str, Any]:
                 _, spent = timed(chat.say, f"{text} {questioner}")  # the same text again would cost no step
                 times.append(spent)
         added = [question - turn for question, turn in zip(asked[10:], silent[10:], strict=True)]
-        return {"pictures": SIZE, "candidates": CANDIDATES, "question_ms": round(statistics.median(added), 2)}
+        return {"pictures": SIZE, "candidates": MAX_CANDIDATES, "question_ms": round(statistics.median(added), 2)}
 
 
 def long_talks(files: Sequence[Path]) -> dict[str, Any]:

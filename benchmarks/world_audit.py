@@ -20,11 +20,12 @@ from viewfinder.data.fashionmt import read_transactions
 from viewfinder.data.files import read_json
 from viewfinder.data.truth import PictureTruth, read_truth
 from viewfinder.wording.modifications import parse_ordinal_reference, split_modification
+from viewfinder.wording.numbers import NUMBERS
 from viewfinder.worlds.catalogue.statements import denials_of, phrases_of
 from viewfinder.worlds.catalogue.transactions import SETTINGS, noun_phrase
 from viewfinder.worlds.catalogue.vocabulary import FACETS
 from viewfinder.worlds.kinds import COLOURS
-from viewfinder.worlds.words import COLOUR_WORDS, LIGHT_WORDS, NUMBERS, PLACE_NOUNS, WHERE, reword
+from viewfinder.worlds.words import COLOUR_WORDS, LIGHT_WORDS, PLACE_NOUNS, WHERE, reword
 
 # Questions and searches
 

@@ -20,6 +20,7 @@ from viewfinder.conversation import (
     Say,
     Show,
     Turn,
+    check_turn,
     turn_from_json,
     turn_to_json,
 )
@@ -128,6 +129,41 @@ def test_a_branch_leaves_all_others_as_they_were(conversation: Conversation, dat
 def test_a_turn_is_its_json_again(conversation: Conversation, data: st.DataObject) -> None:
     turn = data.draw(turns(len(conversation)))
     assert turn_from_json(json.loads(json.dumps(turn_to_json(turn)))) == turn
+
+
+@PATIENT
+@given(conversations(), st.data())
+def test_a_turn_with_the_right_types_is_itself_when_checked(conversation: Conversation, data: st.DataObject) -> None:
+    turn = data.draw(turns(len(conversation)))
+    assert check_turn(turn) == turn
+
+
+@pytest.mark.parametrize(
+    ("given_turn", "checked"),
+    [
+        (Reject(["p", "q"]), Reject(("p", "q"))),  # type: ignore[arg-type]
+        (Reject("p"), Reject(("p",))),  # type: ignore[arg-type]
+        (Like("p", None, attributes=["silk"]), Like("p", attributes=("silk",))),  # type: ignore[arg-type]
+        (Answer(Question("Which?", ["a"]), "a"), Answer(Question("Which?", ("a",)), "a")),  # type: ignore[arg-type]
+    ],
+)
+def test_lists_in_a_turn_become_tuples(given_turn: Turn, checked: Turn) -> None:
+    assert check_turn(given_turn) == checked
+
+
+@pytest.mark.parametrize(
+    ("turn", "says"),
+    [
+        (Say(3), "'say' must be a text, not 3"),  # type: ignore[arg-type]
+        (Answer(3, "a"), "a question is a text, or an object with a 'text'"),  # type: ignore[arg-type]
+        (Like("p", 3), "'but' must be a text, not 3"),  # type: ignore[arg-type]
+        (Keep("colour", "1"), "'turn' must be the number of a turn, not \"1\""),  # type: ignore[arg-type]
+        (BackTo(True), "'back_to' must be the number of a turn, not true"),
+    ],
+)
+def test_a_value_of_the_wrong_type_is_named_as_in_json(turn: Any, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        check_turn(turn)
 
 
 @PATIENT

@@ -33,6 +33,7 @@ from viewfinder.errors import (
 )
 from viewfinder.library import Library
 from viewfinder.search.hits import PicturePath
+from viewfinder.store.spaces import build_space
 from viewfinder.store.store import Store
 from viewfinder.store.tables import FIRST_BATCH
 from viewfinder.testing import ColourEncoder, TinyPicture, draw_halves, load_colour_encoder, tiny_pictures
@@ -400,7 +401,7 @@ def test_a_head_that_gives_no_vectors_is_refused_and_the_space_stays(home: Path,
     before = library.space
     tuned = load_colour_encoder("starter", head_file=write_table(home / "head.json", weights))
     with pytest.raises(PartFailed, match="of 6 pictures the encoder or its head gives vectors that cannot be used"):
-        library._build_space(tuned)
+        build_space(library.store, tuned)
     assert tuned.version not in library.store.spaces()
     assert library.space == before
     assert Library.open(home).find(drawn[0].caption)[0].path == str(drawn[0].path)
@@ -417,7 +418,7 @@ def test_vectors_that_an_earlier_version_stored_and_cannot_be_used_stay_out_of_a
         f"{ids[1]}: it holds an infinite number: `viewfinder remove` it and add its file"[:80],
     ]
     tuned = load_colour_encoder("starter", head_file=write_table(home / "head.json", "[1, 0.5, 0.5]"))
-    library._build_space(tuned)
+    build_space(library.store, tuned)
     library.switch(tuned.version, "head.json")
     assert set(library.gallery().snapshot.ids) == set(ids[2:])
 

@@ -55,7 +55,7 @@ def machine(server: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(viewfinder.library, "load_encoder", load_colour_encoder)
-    monkeypatch.setattr(bucket, "LOOK_S", 0.0)
+    monkeypatch.setattr(bucket, "MAX_AGE_S", 0.0)
 
 
 @pytest.fixture
@@ -136,7 +136,7 @@ def test_a_server_on_another_machine_shows_and_gives_pictures_that_it_never_had(
             assert client.get(f"/api/v1/pictures/{hit['id']}/original").content == contents[hit["id"]]
     found = find_bucket(on_another_machine(url, tmp_path, monkeypatch, "third").folder)
     assert found is not None
-    assert [name for name in found._list(f"thumbnails/{hit['id'][:2]}") if name.startswith(hit["id"])]
+    assert [name for name in found._list_names(f"thumbnails/{hit['id'][:2]}") if name.startswith(hit["id"])]
 
 
 @pytest.mark.long
@@ -334,7 +334,7 @@ def test_a_holder_that_stood_still_is_told_that_another_writes_now(url: str, tmp
     still._ended.set()  # it stands still: it does not beat
     heir.acquire(60.0, "writing")
     still._ended.clear()
-    still._keep()  # it goes on, and ends as soon as it sees who has the lock
+    still._keep_beating()  # it goes on, and ends as soon as it sees who has the lock
     with pytest.raises(LibraryBusy, match=r"another process has taken over the writing.* nothing acknowledged is lost"):
         still.check()
     heir.release()

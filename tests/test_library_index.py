@@ -287,8 +287,8 @@ def test_a_conversation_begins_to_make_it_and_does_not_wait(tmp_path: Path) -> N
     library, _ = filled(tmp_path)
     chat = library.chat(questioner=None)
     first = [hit.id for hit in chat.say("red over blue")]
-    assert library._indexer is not None
-    library._indexer.join()
+    assert library._index._builder is not None
+    library._index._builder.join()
     assert library.gallery().indexed is not None
     assert [hit.id for hit in chat.back_to(1)] == first
 

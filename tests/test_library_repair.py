@@ -13,12 +13,14 @@ from typing import Any
 import pytest
 
 import viewfinder.library
+from viewfinder import whole_files
 from viewfinder.errors import DamagedLibrary, NotALibrary
 from viewfinder.library import Library
-from viewfinder.store import repair_journal, tables
-from viewfinder.store.repair import find_database_damage, set_database_aside
+from viewfinder.store import repair, repair_journal, tables
 from viewfinder.store.rows import PictureRow
+from viewfinder.store.server_database import find_database_damage, set_database_aside
 from viewfinder.store.snapshot_files import GENERATION
+from viewfinder.store.spaces import build_space
 from viewfinder.testing import ColourEncoder, load_colour_encoder, tiny_pictures
 
 RAW, SHARED = "vectors.colours-raw-1", "vectors.colours-raw-1-1-1-1"
@@ -90,23 +92,25 @@ def repair_until(home: Path, moment: int, patch: pytest.MonkeyPatch) -> bool:
     All files of the copied tables are one step.
     """
     count = [0]
-    sync, remove = repair_journal._sync, repair_journal._remove
+    sync, remove = whole_files.sync, repair_journal._remove_folder
 
     def die_at_the_moment(path: Path) -> None:
         count[0] += path == home / "repair/tables" or "tables" not in path.parts
         if count[0] > moment:
-            patch.setattr(repair_journal, "_remove", lambda folder: None)  # the dead tidy nothing up
+            patch.setattr(repair_journal, "_remove_folder", lambda folder: None)  # the dead tidy nothing up
             raise KilledError
         sync(path)
 
-    patch.setattr(repair_journal, "_sync", die_at_the_moment)
+    for module in (repair_journal, whole_files):
+        patch.setattr(module, "sync", die_at_the_moment)
     try:
         Library.repair(home)
     except KilledError:
         return False
     finally:
-        patch.setattr(repair_journal, "_sync", sync)
-        patch.setattr(repair_journal, "_remove", remove)
+        for module in (repair_journal, whole_files):
+            patch.setattr(module, "sync", sync)
+        patch.setattr(repair_journal, "_remove_folder", remove)
     return True
 
 
@@ -134,7 +138,7 @@ def test_a_half_repaired_library_says_to_repair_it_again(home: Path, monkeypatch
     before = rows(home)
     opened = Library.open(home)
     flip(home, "pictures")
-    monkeypatch.setattr(Library, "_repair_vectors", lambda *_: (_ for _ in ()).throw(KilledError))
+    monkeypatch.setattr(repair, "_repair_vectors", lambda *_: (_ for _ in ()).throw(KilledError))
     with pytest.raises(KilledError):
         Library.repair(home)
     monkeypatch.undo()
@@ -156,7 +160,7 @@ def test_a_repair_without_room_leaves_the_library_as_it_was(home: Path, monkeypa
     def is_full(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(repair_journal, "_sync", is_full)
+    monkeypatch.setattr(repair_journal, "sync", is_full)
     with pytest.raises(viewfinder.errors.DiskFull):
         Library.repair(home)
     assert {file: file.read_bytes() for file in (home / "tables").rglob("*") if file.is_file()} == there
@@ -240,8 +244,8 @@ def test_a_picture_that_only_its_vector_and_a_snapshot_know_comes_back(home: Pat
 def test_a_library_of_an_earlier_head_is_in_order_before_its_space_is_renewed(home: Path) -> None:
     library = Library.open(home)
     old = ColourEncoder(channels=(0.5, 1.0, 1.0))
-    library._build_space(old)
-    library._save(replace(library.settings, space=old.version))
+    build_space(library.store, old)
+    library._save_settings(replace(library.settings, space=old.version))
     library.store._tables.delete_where("spaces", "space", [library.encoder.version])
     library.store._tables.connection.drop_table(SHARED)
     library.store._tables.record()

@@ -19,6 +19,7 @@ LABORATORY = tuple(
     f"viewfinder.{folder}"
     for folder in ("construction", "data", "evaluation", "studies", "training", "tuning", "users", "worlds")
 )
+MAX_SERVER_LINES = 27_000
 SHIPPED = """
 from viewfinder.retrievers import load_retriever
 for system in ("chatir", "chatsearcher", "drilldown", "fashioniq", "mai"):
@@ -99,17 +100,25 @@ def test_a_step_imports_nothing_that_it_does_without(step: str, library: Path) -
     assert imported(code.replace("LIBRARY", repr(str(library))), unneeded) == []
 
 
+def test_a_server_loads_few_of_our_lines_and_none_of_the_laboratory() -> None:
+    code = (
+        "import sys, viewfinder.server.app; from pathlib import Path\n"
+        "ours = {module.__file__ for name, module in sys.modules.items() if name.partition('.')[0] == 'viewfinder'}\n"
+        f"assert sum(len(Path(file).read_text().splitlines()) for file in ours) <= {MAX_SERVER_LINES}"
+    )
+    assert imported(code, LABORATORY) == []
+
+
 def test_what_is_imported_is_noticed() -> None:
     assert imported("import sqlalchemy", ("sqlalchemy", "torch")) == ["sqlalchemy"]
 
 
-def test_pydantic_checks_calls_as_before_once_lance_is_imported() -> None:
-    code = (
-        "import pydantic; from viewfinder.store.bucket import import_lancedb; checks = pydantic.validate_call\n"
-        "assert import_lancedb() is import_lancedb()\n"
-        "assert pydantic.validate_call is checks"
-    )
-    assert imported(code, ("lancedb", "torch")) == ["lancedb"]
+def test_lance_is_imported_without_its_client_which_is_whole_when_it_is_imported_itself() -> None:
+    client = "lance_namespace_urllib3_client"
+    code = "from viewfinder.store.bucket import import_lancedb; assert import_lancedb() is import_lancedb()\n"
+    assert imported(code, ("lancedb", f"{client}.api", "torch")) == ["lancedb"]
+    code += f"from {client} import TableApi; from {client}.models import QueryTableRequest; assert TableApi"
+    assert imported(code, (f"{client}.api", "torch")) == [f"{client}.api"]
 
 
 def imported(code: str, packages: tuple[str, ...]) -> list[str]:

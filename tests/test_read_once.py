@@ -15,7 +15,7 @@ from viewfinder.byte_cache import ByteCache
 from viewfinder.library import Library
 from viewfinder.query import LikelihoodRatios
 from viewfinder.questioners import photographs
-from viewfinder.questioners.photographs import Facet, read_labels
+from viewfinder.questioners.photographs import Facet, read_facets
 from viewfinder.retrievers import Composer
 from viewfinder.search.written_words import WordIndex
 from viewfinder.server.app import create_app
@@ -66,12 +66,12 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         monkeypatch.setattr(owner, name, counting)
 
     for owner, name in (
-        (WordIndex, "find"), (WordIndex, "likelihood_ratios"), (evidence, "answer_likelihoods"), (Facet, "mentioned"),
+        (WordIndex, "find"), (WordIndex, "likelihood_ratios"), (evidence, "answer_likelihoods"), (Facet, "find_labels"),
         (Composer, "step"), (Composer, "query"),
     ):  # fmt: skip
         count(owner, name)
     clauses.split_clauses.cache_clear()
-    read_labels.cache_clear()
+    read_facets.cache_clear()
     return counted
 
 
@@ -91,7 +91,7 @@ def test_a_session_reads_what_is_remembered_once(library: Library, calls: Counte
     assert calls["answer_likelihoods"] <= TURNS // 4
     assert calls["step"] <= TURNS
     assert calls["query"] <= TURNS + 1
-    assert calls["mentioned"] <= 2 * len(photographs.facets()) * TURNS
+    assert calls["find_labels"] <= 2 * len(photographs.facets()) * TURNS
     assert clauses.split_clauses.cache_info().misses <= TURNS
 
 

@@ -29,8 +29,8 @@ async def run(work: Callable[Given, Result], /, *args: Given.args, **kwargs: Giv
     """Returns or raises what `work(*args, **kwargs)` does, without blocking the event loop.
 
     If the task is cancelled, the work stops at its next step, and the cancellation goes on only once it has stopped:
-        nothing keeps running in the background. A turn is then taken completely or not at all; `Library.add` stops
-        after the current batch, and what it has acknowledged stays. A request to a server is waited for.
+    nothing keeps running in the background. A turn is then taken completely or not at all; `Library.add` stops
+    after the current batch, and batches that it has acknowledged stay. A request to a server is waited for.
     """
     owner = getattr(work, "__self__", None)
     if not isinstance(owner, TurnMethods):
@@ -62,5 +62,5 @@ async def _run_aside(work: Callable[[], Result]) -> Result:
             except asyncio.CancelledError:  # cancelled again: that does not end the work any sooner
                 continue
         if not at_work.cancelled():
-            at_work.exception()  # nobody is interested in what it raised any more
+            at_work.exception()  # read, so that asyncio does not report it as lost
         raise

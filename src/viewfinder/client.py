@@ -38,7 +38,7 @@ from viewfinder.errors import (
 from viewfinder.pictures import is_file, pack_image, scan
 from viewfinder.search.hits import Hit, Hits, PicturePath
 from viewfinder.session.session import Answered, Picture, TurnMethods, id_of, is_known
-from viewfinder.store.ingest import AddReport
+from viewfinder.store.reports import AddReport
 from viewfinder.store.rows import Failure, FileRecord, PictureRow, describe_pictures, to_frame
 
 if TYPE_CHECKING:
@@ -63,19 +63,19 @@ ERRORS: dict[str, type[ViewfinderError]] = {
 """The kinds of problem documents that are errors of the engine; all others are told apart by their status."""
 
 PAGE = 500
-"""Pictures or failures that are asked for at once."""
+"""Pictures or failures in one request."""
 
-LOOK_S = 0.2
-"""How often to look whether a job has ended."""
+POLL_S = 0.2
+"""Pause before asking again whether a job has ended."""
 
 PAUSES_S = (0.1, 0.5, 2.0, 5.0)
 """Before a request is sent again whose connection was cut, or not made: time enough for a server to be restarted."""
 
 MAX_TRIES = 20
-"""How often a request is sent that the server asks to send later."""
+"""How often a request is sent if the server asks to send it later."""
 
 MAX_WAIT_S = 120.0
-"""So long after it was first sent, a request is not sent again; a server that asks for more is too busy."""
+"""After this time a request is not sent again; a server that asks to wait longer is too busy."""
 
 LATER = (429, 503)
 """Statuses that come with the time to send the request again (`Retry-After`)."""
@@ -84,15 +84,15 @@ BUSY = (408, 429)
 """Statuses below 500 that do not mean that the request is wrong."""
 
 READS = ("/search", "/pictures/browse")
-"""What is only read, though it is asked for with POST."""
+"""Operations that only read, though they use POST."""
 
 
 @dataclass
 class Patience:
     """How long one request is sent again and again.
 
-    `repeatable`: asking twice is asking once. What is not is sent again only if it cannot have reached the server, or
-    was refused before it did anything.
+    `repeatable`: sending it twice has the effect of sending it once. Any other request is sent again only if it cannot
+    have reached the server, or was refused before it did anything.
     """
 
     repeatable: bool
@@ -108,20 +108,20 @@ class Patience:
         self.cuts_left -= 1
         return PAUSES_S[len(PAUSES_S) - self.cuts_left - 1]
 
-    def after(self, answer: httpx.Response) -> float | None:
-        """The same after an answer; None: it is to be taken as it is."""
+    def after_answer(self, answer: httpx.Response) -> float | None:
+        """How many seconds to wait before the request is sent again; None: the answer stands."""
         status = answer.status_code
         if status not in LATER or not (self.repeatable or status == httpx.codes.TOO_MANY_REQUESTS):
             return None
-        pause = _retry_after_s(answer.headers.get("Retry-After", ""))
+        pause = _read_retry_after(answer.headers.get("Retry-After", ""))
         if pause is None or not self.tries_left or time.monotonic() + pause > self.until:
             return None
         self.tries_left -= 1
         return pause
 
 
-def _retry_after_s(said: str) -> float | None:
-    """The seconds of a `Retry-After`, which may also be a date; None where it is neither."""
+def _read_retry_after(said: str) -> float | None:
+    """The seconds in a `Retry-After`, which may also be a date; None if it is neither."""
     if said.isascii() and said.isdecimal():
         return float(said)
     try:
@@ -191,11 +191,11 @@ class RemoteLibrary:
                 known = self.ask("GET", f"/pictures/{id}")
             except UnknownName:  # forgotten since
                 continue
-            yield _row(known)
+            yield _read_row(known)
 
     def __getitem__(self, picture: Picture) -> PictureRow:
         """One picture, by its id (or a result). Raises UnknownName: there is none."""
-        return _row(self.ask("GET", f"/pictures/{quote(id_of(picture), safe='')}"))
+        return _read_row(self.ask("GET", f"/pictures/{quote(id_of(picture), safe='')}"))
 
     def __contains__(self, picture: object) -> bool:
         """Whether the server has a picture, by its id, its row or a result."""
@@ -205,7 +205,7 @@ class RemoteLibrary:
             return False
 
     def to_arrow(self) -> Any:
-        """Like `Library.to_arrow`, with names in place of paths."""
+        """The pictures as an Arrow table, as `Library.to_arrow`, with names in place of paths."""
         return describe_pictures(list(self))
 
     def to_pandas(self) -> Any:
@@ -213,7 +213,7 @@ class RemoteLibrary:
         return to_frame(self.to_arrow())
 
     def failures(self) -> list[Failure]:
-        """The files in quarantine, by their last names, with the reasons; what size they had is not told."""
+        """The files in quarantine, by their last names, with the reasons; their sizes are not known."""
         return [
             Failure(it["name"], 0, 0, it["reason"]) for it in self._pages("GET", "/collection/failures", "failures")
         ]
@@ -253,10 +253,10 @@ class RemoteLibrary:
         return report
 
     def remove(self, *pictures: Picture) -> None:
-        """Like `Library.remove`, for pictures and their ids; waits until the server has done it.
+        """Removes pictures, given as such or by their ids; waits until the server has done it.
 
         Raises:
-            UnknownName: the server has no such picture; those before it go.
+            UnknownName: the server has no such picture; those before it are removed.
             BadInput: the server wants a token with the scope `admin`.
             ServerFailed: a job that removes them failed.
         """
@@ -267,7 +267,7 @@ class RemoteLibrary:
             self._wait_for(job)
 
     def status(self) -> dict[str, Any]:
-        """What the server says about its library (`GET /collection`)."""
+        """The server's library at a glance (`GET /collection`)."""
         return cast(dict[str, Any], self.ask("GET", "/collection"))
 
     def find(
@@ -279,7 +279,7 @@ class RemoteLibrary:
         where: Mapping[str, str] | None = None,
         without: str = "",
     ) -> Hits:
-        """Like `Library.find`, with at most 500 results; an image is uploaded, and the server forgets it afterwards."""
+        """Searches as `Library.find`, with at most 500 results; an image is uploaded, and deleted afterwards."""
         started = time.perf_counter()
         liked = shown = None
         if like is not None:
@@ -287,9 +287,9 @@ class RemoteLibrary:
                 liked = id_of(like)
             else:
                 shown = self.upload(like)
-        body = {"text": text, "like": liked, "show": shown, "without": without, "where": _filters(where), "n": n}
+        body = {"text": text, "like": liked, "show": shown, "without": without, "where": _check_filters(where), "n": n}
         try:
-            return _hits(self.ask("POST", "/search", body), started)
+            return _read_hits(self.ask("POST", "/search", body), started)
         finally:
             if shown is not None:
                 self.ask("DELETE", f"/uploads/{shown}")
@@ -304,7 +304,7 @@ class RemoteLibrary:
         conversation: Conversation | None = None,
         picture_bias: float | None = None,
     ) -> RemoteSession:
-        """Like `Library.chat`: a conversation that the server keeps until `forget`."""
+        """Begins a conversation as `Library.chat` does; the server keeps it until `forget`."""
         check_type("conversation", conversation, Conversation, type(None))
         if picture_bias is not None:
             speaks = {it["name"] for it in self.ask("GET", "/retrievers")["retrievers"] if it["leaning"] is not None}
@@ -313,12 +313,12 @@ class RemoteLibrary:
         settings = {
             "retriever": retriever,
             "questioner": questioner or "none",
-            "where": _filters(where),
+            "where": _check_filters(where),
             "n": n,
             "leaning": picture_bias,
         }
         if conversation is None:
-            return RemoteSession(self, self.ask("POST", "/sessions", settings, key=new_key())["id"])
+            return RemoteSession(self, self.ask("POST", "/sessions", settings, key=make_key())["id"])
         document = {"schema": "viewfinder/session", "conversation": conversation.to_json()}
         return RemoteSession(
             self, self.ask("POST", "/sessions/import", settings | document)["id"], conversation.pending
@@ -329,7 +329,7 @@ class RemoteLibrary:
     def ask(self, method: str, path: str, body: Any = None, *, key: str | None = None) -> Any:
         """The JSON with which the API answers a request; None if the answer is empty.
 
-        With a `key` (`new_key`) the server does what is asked once, however often that has to be sent.
+        With a `key` (`make_key`) the server does what is asked once, however often that has to be sent.
         """
         try:
             content = None if body is None else json.dumps(body).encode()
@@ -341,13 +341,13 @@ class RemoteLibrary:
 
     def upload(self, image: OwnImage) -> str:
         """Uploads the user's own image; returns its id. Raises BadInput: not an image, or no such file."""
-        content = _image_bytes(image)
+        content = _read_image(image)
         return str(self._read(self._send("POST", "/uploads", files={"file": ("image", content)}))["id"])
 
     def events(self, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
         """Server-sent events, name and data, up to the one called `done`; after a cut it goes on after the last one."""
         last, begun, patience = "", False, Patience(repeatable=True)
-        with self._reached():
+        with self._explain_failures():
             while True:
                 try:
                     for event in self._stream(path, last, patience):
@@ -374,13 +374,13 @@ class RemoteLibrary:
                     yield from _read_events(answer.iter_lines())
                     return
                 answer.read()
-                pause = patience.after(answer)
+                pause = patience.after_answer(answer)
                 if pause is None:
                     self._read(answer)
             time.sleep(pause or 0)
 
     def _pages(self, method: str, path: str, name: str) -> Iterator[dict[str, Any]]:
-        """What is listed under `name`, page after page."""
+        """The items listed under `name`, page after page."""
         cursor: str | None = None
         while True:
             asked = {"n": PAGE} if cursor is None else {"n": PAGE, "cursor": cursor}
@@ -401,19 +401,19 @@ class RemoteLibrary:
         return cast(dict[str, Any], self._read(answer))
 
     def _wait_for(self, job: str) -> bool:
-        """Waits until a job has ended; False if somebody paused or cancelled it. Raises ServerFailed: it failed."""
+        """Waits until a job has ended; False if it was paused or cancelled. Raises ServerFailed: it failed."""
         while True:
             now = self.ask("GET", f"/collection/jobs/{job}")
             if now["state"] == "failed":
                 raise ServerFailed(f"{self.url} could not {now['kind']} the pictures: {now['error']}")
             if now["state"] not in ("queued", "running"):
                 return bool(now["state"] == "done")
-            time.sleep(LOOK_S)
+            time.sleep(POLL_S)
 
     def _send(self, method: str, path: str, *, patience: Patience | None = None, **given: Any) -> httpx.Response:
-        """The answer to a request, which is sent again as often as `patience` has it: see there."""
+        """The answer to a request, which is sent again as `patience` allows."""
         patience = patience or Patience(repeatable=False)
-        with self._reached():
+        with self._explain_failures():
             while True:
                 try:
                     answer = self._http.request(method, path, **given)
@@ -422,13 +422,13 @@ class RemoteLibrary:
                     if pause is None:
                         raise
                 else:
-                    pause = patience.after(answer)
+                    pause = patience.after_answer(answer)
                     if pause is None:
                         return answer
                 time.sleep(pause)
 
     @contextmanager
-    def _reached(self) -> Iterator[None]:
+    def _explain_failures(self) -> Iterator[None]:
         try:
             yield
         except (httpx.HTTPError, httpx.InvalidURL) as error:
@@ -477,7 +477,7 @@ class RemoteSession(TurnMethods):
         self._library = library
         self._question = question
         self._turn = 0
-        self._unsure: tuple[dict[str, Any], str] | None = None  # what may have been said, and its key
+        self._unsure: tuple[dict[str, Any], str] | None = None  # a turn that may have been taken, and its key
         self._uploaded: tuple[str, str] | None = None  # a digest of the image that was uploaded last, and its id
 
     @property
@@ -494,21 +494,19 @@ class RemoteSession(TurnMethods):
     def take(self, turn: Turn) -> Hits:
         """One turn of any kind; a `Show` names what `RemoteLibrary.upload` returned. Raises as `Session.take`.
 
-        It is taken once, however often the connection is cut. Where that ends in `ServerFailed`, nobody knows whether
-        it was taken: the same turn, taken again, is then that one, and no other.
+        It is taken once, however often the connection is cut. After `ServerFailed` it may or may not have been taken:
+        taking the same turn again then completes that one, rather than taking another.
         """
         started = time.perf_counter()
         try:
             said = turn_to_json(turn)
         except TypeError as error:
             raise BadInput(str(error)) from error
-        if said.get("answer") == "":
-            said = {"skip": True, "question": said["question"]}
         if self._unsure is None or self._unsure[0] != said:
-            self._unsure = said, new_key()
+            self._unsure = said, make_key()
         try:
             results = self._library.ask("POST", f"/sessions/{self.id}/turns", said, key=self._unsure[1])
-        except BadInput:  # refused: nothing was said
+        except BadInput:  # refused, so not taken
             self._unsure = None
             raise
         self._turn = results["turn"]
@@ -522,9 +520,9 @@ class RemoteSession(TurnMethods):
                 question = asked and Question(**asked | {many: tuple(asked[many]) for many in ("choices", "examples")})
             elif name == "why":
                 why |= data["why"]
-        # Not before all of it was heard: until then the same turn may come again, and answers what it answered.
+        # Only now: until all events are here, the same turn may have to be taken again, and answers the same question.
         self._question, self._unsure = question, None
-        return _hits(results, started, why)
+        return _read_hits(results, started, why)
 
     def reply(self) -> Iterator[str]:
         """The words with which the newest turn is answered, piece by piece as they are written."""
@@ -532,7 +530,7 @@ class RemoteSession(TurnMethods):
         return (data["text"] for name, data in events if name == "words")
 
     def rank_of(self, picture: Picture) -> int:
-        """Like `Session.rank_of`: 0-based, in the whole collection, pessimistic on ties."""
+        """The rank of a picture after the newest turn: 0-based, in the whole collection, pessimistic on ties."""
         path = f"/sessions/{self.id}/turns/{self._turn}/ranks/{quote(id_of(picture), safe='')}"
         return int(self._library.ask("GET", path)["worst"])
 
@@ -541,7 +539,7 @@ class RemoteSession(TurnMethods):
         self._library.ask("DELETE", f"/sessions/{self.id}")
 
     def _name_image(self, image: OwnImage) -> str:
-        content = _image_bytes(image)
+        content = _read_image(image)
         digest = hashlib.sha256(content).hexdigest()
         # While it is not known whether a turn was taken, the same image is the same upload: it may be that turn again.
         if self._unsure is None or self._uploaded is None or self._uploaded[0] != digest:
@@ -549,8 +547,8 @@ class RemoteSession(TurnMethods):
         return self._uploaded[1]
 
 
-def _image_bytes(image: OwnImage) -> bytes:
-    """What is uploaded. Raises BadInput: not an image, or no such file."""
+def _read_image(image: OwnImage) -> bytes:
+    """The content of an image to upload. Raises BadInput: not an image, or no such file."""
     if not isinstance(image, str | Path):
         return image if isinstance(image, bytes) else pack_image(image)
     if not is_file(image):
@@ -561,13 +559,13 @@ def _image_bytes(image: OwnImage) -> bytes:
         raise BadInput(f"{image} cannot be read: {error.strerror}") from error
 
 
-def new_key() -> str:
-    """What tells a request from all others."""
+def make_key() -> str:
+    """A key by which the server tells a request from all others."""
     return str(uuid.uuid4())
 
 
 def _read_events(lines: Iterator[str]) -> Iterator[_Event]:
-    """Server-sent events; one that was cut off before its empty line is none."""
+    """Server-sent events; one that is cut off before its empty line does not count."""
     fields: dict[str, str] = {}
     for line in lines:
         name, _, value = line.partition(": ")
@@ -579,7 +577,7 @@ def _read_events(lines: Iterator[str]) -> Iterator[_Event]:
         fields = {}
 
 
-def _row(known: Mapping[str, Any]) -> PictureRow:
+def _read_row(known: Mapping[str, Any]) -> PictureRow:
     """A picture as the API describes it."""
     facts = known["facts"]
     return PictureRow(
@@ -591,12 +589,12 @@ def _row(known: Mapping[str, Any]) -> PictureRow:
     )
 
 
-def _filters(where: Mapping[str, str] | None) -> dict[str, str]:
+def _check_filters(where: Mapping[str, str] | None) -> dict[str, str]:
     check_type("where", where, Mapping, type(None))
     return dict(where or {})
 
 
-def _hits(results: Mapping[str, Any], started: float, why: Mapping[str, dict[str, Any]] | None = None) -> Hits:
+def _read_hits(results: Mapping[str, Any], started: float, why: Mapping[str, dict[str, Any]] | None = None) -> Hits:
     """The results of the API, with the reasons in `why` if given, else with their own."""
     hits = [
         Hit(

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from numbers import Integral
@@ -28,7 +28,7 @@ PictureId = str
 
 @dataclass(frozen=True)
 class Question:
-    """What the system asked, by whom, and why; `choices` may be empty for a free answer.
+    """A question of the system, with the questioner that asked it, and why; `choices` may be empty for a free answer.
 
     `attribute` says what was asked for: a column, a facet of photographs, a group of tags; None: only the text tells.
     `examples` has for each choice a picture to which it applies, "" where there is none; () for no examples at all.
@@ -155,7 +155,7 @@ class Conversation:
         return Conversation((*self.nodes, next_node(self.nodes, turn)))
 
     def recorded(self, *, shown: tuple[PictureId, ...], asked: Question | None) -> Conversation:
-        """The same conversation, with what the system displayed and asked after its newest turn."""
+        """The conversation with what the system displayed and asked after its newest turn."""
         return Conversation((*self.nodes[:-1], replace(self.here, shown=shown, asked=asked)))
 
     def path(self, number: int | None = None) -> tuple[Node, ...]:
@@ -210,8 +210,8 @@ class Conversation:
                 record = dict(item)
                 parent, shown, asked = record.pop("parent"), record.pop("shown"), record.pop("asked")
                 node = next_node(nodes, turn_from_json(record))
-                question = None if asked is None else _question(asked)
-                nodes.append(replace(node, shown=_texts(shown, "shown", "picture ids"), asked=question))
+                question = None if asked is None else _read_question(asked)
+                nodes.append(replace(node, shown=_check_texts("shown", shown, "picture ids"), asked=question))
             except KeyError as error:
                 raise ValueError(f"turn {number} of this conversation is malformed: it has no {error}") from error
             except (TypeError, ValueError) as error:
@@ -250,39 +250,19 @@ def next_node(nodes: Sequence[Node], turn: Turn) -> Node:
 _ENCODER = json.JSONEncoder(sort_keys=True)
 
 
+# -- turns as JSON
+
+
 def turn_to_json(turn: Turn) -> dict[str, Any]:
     """One turn as the JSON object of a script line (design: "Command line"); what is not given has no key."""
-    said: dict[str, Any]
-    match turn:
-        case Say(text):
-            said = {"say": text}
-        case Answer(question, text):
-            said = {"answer": text, "question": asdict(question)}
-        case Like(picture, text, at, attributes):
-            said = {"like": picture, "but": text or None, "attributes": attributes, "turn": at}
-        case Show(pixels_ref, text, attributes):
-            said = {"show": pixels_ref, "but": text or None, "attributes": attributes}
-        case Keep(attribute, at):
-            said = {"keep": attribute, "turn": at}
-        case Reject(pictures, text):
-            said = {"reject": pictures, "text": text or None}
-        case BackTo(at):
-            said = {"back_to": at}
-        case _:
-            raise TypeError(f"a turn is Say, Answer, Like, Show, Keep, Reject or BackTo, not {type(turn).__name__}")
-    return {key: list(value) if isinstance(value, tuple) else value for key, value in said.items() if value is not None}
-
-
-_KEYS: dict[str, frozenset[str]] = {
-    "say": frozenset(),
-    "answer": frozenset({"question"}),
-    "skip": frozenset({"question"}),
-    "like": frozenset({"but", "turn", "attributes"}),
-    "show": frozenset({"but", "attributes"}),
-    "keep": frozenset({"turn"}),
-    "reject": frozenset({"text"}),
-    "back_to": frozenset(),
-}
+    said: dict[str, Any] = {}
+    for at, (name, (key, _)) in enumerate(_fields_of(turn).items()):
+        value = getattr(turn, name)
+        if isinstance(value, Question):
+            said[key] = asdict(value)
+        elif value is not None and (value != "" or at == 0):  # the first key says which kind of turn it is
+            said[key] = list(value) if isinstance(value, tuple) else value
+    return said
 
 
 def turn_from_json(data: Any, *, pending: Question | None = None) -> Turn:
@@ -294,91 +274,132 @@ def turn_from_json(data: Any, *, pending: Question | None = None) -> Turn:
         ValueError: not an object, no or several kinds, an unknown key, or a value of the wrong type.
     """
     if not isinstance(data, Mapping):
-        raise ValueError(f'a turn is a JSON object such as {{"say": "a dog"}}, not {_shown(data)}')
-    kinds = [key for key in data if key in _KEYS]
+        raise ValueError(f'a turn is a JSON object such as {{"say": "a dog"}}, not {_shorten(data)}')
+    kinds = [key for key in data if key in _KINDS]
     if len(kinds) != 1:
-        raise ValueError(f"a turn has exactly one of {', '.join(_KEYS)}; this one has {', '.join(kinds) or 'none'}")
-    kind = kinds[0]
+        raise ValueError(f"a turn has exactly one of {', '.join(_KINDS)}; this one has {', '.join(kinds) or 'none'}")
+    kind, fields = kinds[0], _FIELDS[_KINDS[kinds[0]]]
+    keys = sorted([key for key, _ in fields.values()][1:])
     for key in data:
-        if key != kind and key not in _KEYS[kind]:
-            raise ValueError(
-                f"a {kind!r} turn knows no {key!r}; it may have {', '.join(sorted(_KEYS[kind])) or 'nothing'}"
-            )
-    return _read(kind, data, pending)
-
-
-def _read(  # noqa: PLR0911 (one line a kind of turn)
-    kind: str, data: Mapping[str, Any], pending: Question | None
-) -> Turn:
-    question = pending if data.get("question") is None else _question(data["question"])
-    listed = data.get("attributes")
-    attributes = None if listed is None else _texts(listed, "attributes", "words")
-    match kind:
-        case "say":
-            return Say(_text(data, "say"))
-        case "answer":
-            return Answer(question or Question(""), _text(data, "answer"))
-        case "skip":
+        if key != kind and key not in keys:
+            raise ValueError(f"a {kind!r} turn knows no {key!r}; it may have {', '.join(keys) or 'nothing'}")
+    values = {name: data.get(key) for name, (key, _) in fields.items()}
+    if "question" in fields:
+        asked = pending if values["question"] is None else values["question"]
+        values["question"] = Question("") if asked is None else asked
+        if kind == "skip":
             if data["skip"] is not True:
-                raise ValueError(f"'skip' must be true, not {_shown(data['skip'])}")
-            if question is None:
+                raise ValueError(f"'skip' must be true, not {_shorten(data['skip'])}")
+            if asked is None:
                 raise ValueError("there is no question to skip")
-            return Answer(question, "")
-        case "like":
-            at = None if data.get("turn") is None else _number(data, "turn")
-            return Like(_text(data, "like"), _text(data, "but", ""), at, attributes)
-        case "show":
-            return Show(_text(data, "show"), _text(data, "but", ""), attributes)
-        case "keep":
-            return Keep(_text(data, "keep"), _number(data, "turn"))
-        case "reject":
-            one = isinstance(data["reject"], str)
-            pictures = _texts([data["reject"]] if one else data["reject"], "reject", "picture ids")
-            return Reject(pictures, _text(data, "text", ""))
-        case _:
-            return BackTo(_number(data, "back_to"))
+            values["text"] = ""
+    return _make_turn(_KINDS[kind], values)
 
 
-def _shown(value: Any) -> str:
-    """The value that was given, shortened for a message."""
-    return json.dumps(value, default=lambda thing: type(thing).__name__, skipkeys=True)[:60]
+def check_turn(turn: Turn) -> Turn:
+    """The turn with its lists as tuples, if all its values have the right types.
+
+    Raises:
+        TypeError: it is no turn.
+        ValueError: a value has the wrong type; the message names it by its key in JSON.
+    """
+    _fields_of(turn)
+    return _make_turn(type(turn), vars(turn))
 
 
-def _text(data: Mapping[str, Any], key: str, default: str | None = None) -> str:
-    value = data.get(key, default)
-    if not isinstance(value, str):
-        raise ValueError(f"{key!r} must be a text, not {_shown(value)}")
-    return value
+def _make_turn(kind: type[Any], values: Mapping[str, Any]) -> Turn:
+    turn: Turn = kind(**{name: check(key, values[name]) for name, (key, check) in _FIELDS[kind].items()})
+    return turn
 
 
-def _number(data: Mapping[str, Any], key: str) -> int:
-    value = data.get(key)
-    if not isinstance(value, Integral) or isinstance(value, bool):
-        raise ValueError(f"{key!r} must be the number of a turn, not {_shown(value)}")
-    return int(value)
+def _fields_of(turn: Turn) -> Mapping[str, tuple[str, Callable[[str, Any], Any]]]:
+    if type(turn) not in _FIELDS:
+        raise TypeError(f"a turn is Say, Answer, Like, Show, Keep, Reject or BackTo, not {type(turn).__name__}")
+    return _FIELDS[type(turn)]
 
 
-def _texts(value: Any, key: str, kind: str) -> tuple[str, ...]:
-    if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
-        raise ValueError(f"{key!r} must be a list of {kind}, not {_shown(value)}")
-    return tuple(value)
-
-
-def _question(data: Any) -> Question:
+def _read_question(data: Any) -> Question:
     if isinstance(data, str):
         return Question(data)
+    data = vars(data) if isinstance(data, Question) else data
     if not isinstance(data, Mapping) or not isinstance(data.get("text"), str):
         raise ValueError("a question is a text, or an object with a 'text'")
     unknown = set(data) - set(Question.__dataclass_fields__)
     if unknown:
         raise ValueError(f"a question knows no {', '.join(sorted(unknown))}")
-    choices, attribute = _texts(data.get("choices", ()), "choices", "texts"), data.get("attribute")
-    by, why, examples = _text(data, "by", ""), _text(data, "why", ""), data.get("examples", ())
-    attribute = None if attribute is None else _text(data, "attribute")
-    return Question(data["text"], choices, by, why, attribute, _texts(examples, "examples", "picture ids"))
+    choices, examples, attribute = data.get("choices", ()), data.get("examples", ()), data.get("attribute")
+    return Question(
+        data["text"],
+        _check_texts("choices", choices, "texts"),
+        _check_text("by", data.get("by", "")),
+        _check_text("why", data.get("why", "")),
+        None if attribute is None else _check_text("attribute", attribute),
+        _check_texts("examples", examples, "picture ids"),
+    )
 
 
-MAX_NAMED = 5
+def _shorten(value: Any) -> str:
+    """A value that was given, short enough for a message."""
+    return json.dumps(value, default=lambda thing: type(thing).__name__, skipkeys=True)[:60]
+
+
+def _check_text(key: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{key!r} must be a text, not {_shorten(value)}")
+    return value
+
+
+def _check_wish(key: str, value: Any) -> str:
+    return "" if value is None else _check_text(key, value)
+
+
+def _check_number(key: str, value: Any) -> int:
+    if not isinstance(value, Integral) or isinstance(value, bool):
+        raise ValueError(f"{key!r} must be the number of a turn, not {_shorten(value)}")
+    return int(value)
+
+
+def _check_texts(key: str, value: Any, kind: str) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
+        raise ValueError(f"{key!r} must be a list of {kind}, not {_shorten(value)}")
+    return tuple(value)
+
+
+def _check_ids(key: str, value: Any) -> tuple[PictureId, ...]:
+    return _check_texts(key, [value] if isinstance(value, str) else value, "picture ids")
+
+
+def _check_words(key: str, value: Any) -> tuple[str, ...] | None:
+    return None if value is None else _check_texts(key, value, "words")
+
+
+_FIELDS: dict[type[Any], dict[str, tuple[str, Callable[[str, Any], Any]]]] = {
+    Say: {"text": ("say", _check_text)},
+    Answer: {"text": ("answer", _check_text), "question": ("question", lambda _, asked: _read_question(asked))},
+    Like: {
+        "picture": ("like", _check_text),
+        "text": ("but", _check_wish),
+        "attributes": ("attributes", _check_words),
+        "turn": ("turn", lambda key, value: None if value is None else _check_number(key, value)),
+    },
+    Show: {
+        "pixels_ref": ("show", _check_text),
+        "text": ("but", _check_wish),
+        "attributes": ("attributes", _check_words),
+    },
+    Keep: {"attribute": ("keep", _check_text), "turn": ("turn", _check_number)},
+    Reject: {"pictures": ("reject", _check_ids), "text": ("text", _check_wish)},
+    BackTo: {"turn": ("back_to", _check_number)},
+}
+"""The fields of every kind of turn, each with its key in JSON and its check; the first key names the kind."""
+
+_KINDS: dict[str, type[Any]] = {
+    "say": Say, "answer": Answer, "skip": Answer, "like": Like, "show": Show, "keep": Keep, "reject": Reject,
+    "back_to": BackTo,
+}  # fmt: skip
+
+
+MAX_REJECTED_NAMED = 5
 """Up to so many rejected pictures are listed one by one; more are only counted."""
 
 
@@ -400,22 +421,22 @@ def describe_turn(  # noqa: PLR0911 (one line a kind of turn)
         case Answer(question, text):
             return f'answer "{text}"' + (f" to: {question.text}" if question.text else "")
         case Like(picture, text, at, attributes):
-            what = f"like {_named(picture, shown)}" + (f" of turn {at}" if at is not None else "")
+            what = f"like {_name_picture(picture, shown)}" + (f" of turn {at}" if at is not None else "")
             return what + _describe_wish(text, attributes)
         case Show(pixels_ref, text, attributes):
             return f"show {pixels_ref if own_image is None else own_image}" + _describe_wish(text, attributes)
         case Keep(attribute, at):
             return f"keep {attribute} of turn {at}"
         case Reject(pictures, text):
-            named = [f"not {_named(picture, shown)}" for picture in pictures]
-            some = named if len(named) <= MAX_NAMED else [f"not these {len(named)} pictures"]
+            named = [f"not {_name_picture(picture, shown)}" for picture in pictures]
+            some = named if len(named) <= MAX_REJECTED_NAMED else [f"not these {len(named)} pictures"]
             parts = [*some, *([f'not "{text}"'] if text else [])]
             return ", ".join(parts) or "none of these"
         case BackTo(at):
             return f"back to {at}"
 
 
-def _named(picture: PictureId, shown: Sequence[PictureId]) -> str:
+def _name_picture(picture: PictureId, shown: Sequence[PictureId]) -> str:
     """The number under which a picture was shown, else the first letters of its id."""
     if picture in shown:
         return f"result {shown.index(picture) + 1}"

@@ -161,7 +161,7 @@ def check_path(name: str, value: object) -> Path:
 
 
 def advise_extra(extra: str) -> str:
-    """How to install what an extra brings, as the end of a message.
+    """The command that installs an extra, as the end of a message.
 
     Where viewfinder is installed, from a checkout or a wheel as well, its pip takes it as it is and fetches the rest;
     another pip would look for viewfinder in a registry.

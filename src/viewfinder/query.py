@@ -1,6 +1,6 @@
-"""What a retriever hands to a search: the query, its parts, and what it reads of pictures.
+"""The data that a retriever hands to a search: the query, its parts, and a declaration of what it reads of pictures.
 
-The data between reading a conversation and scoring a collection; it knows neither retrievers nor galleries.
+It stands between reading a conversation and scoring a collection; it knows neither retrievers nor galleries.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class LikelihoodRatios:
 
     @staticmethod
     def of(nats_k: Float32[np.ndarray, " k"], rows_k: Int64[np.ndarray, " k"], pictures: int) -> LikelihoodRatios:
-        """Those of some of so many pictures, all others being 0."""
+        """The ratios `nats_k` of the rows `rows_k` of so many `pictures`; those of all others are 0."""
         if len(rows_k) * FEW_OF <= pictures:
             return LikelihoodRatios(nats_k, rows_k)
         nats_n = np.zeros(pictures, np.float32)
@@ -41,7 +41,7 @@ class LikelihoodRatios:
         return not len(self.nats_k)
 
     def at(self, rows_r: Int64[np.ndarray, " r"]) -> Float32[np.ndarray, " r"]:
-        """Those of some pictures."""
+        """The ratios of these rows."""
         if self.rows_k is None:
             return np.asarray(self.nats_k[rows_r])
         found_r = np.zeros(len(rows_r), np.float32)
@@ -72,12 +72,12 @@ class SentenceEncoder:
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """What a retriever may know of a picture that a turn names or that was shown.
+    """A picture that a turn names or that was shown, as far as a retriever may know it.
 
     `vectors` holds what the retriever `Reads`, as far as the encoder provides it: "global" (d,), "vocabulary" (l,),
     "own" (k, d), its vectors in the retriever's `RegionSpace`, and "raw" (g,) and "raw regions" (r, e), from which
     those are made. `attributes` are from the catalogue, `predicted` from the retriever's predictor, the likeliest
-    first; `caption` is what somebody wrote about it, "" if nobody did.
+    first; `caption` is its caption, "" without one.
     """
 
     id: PictureId | None
@@ -127,7 +127,7 @@ class RawPictures:
 
     Attributes:
         regions_nre: raw regions in half precision, zeros where one is missing; None: they are not read.
-        captions: what somebody wrote about each, "" where nobody did; empty: they are not read.
+        captions: one each, "" where there is none; empty: they are not read.
     """
 
     whole_ng: Float[np.ndarray, "n g"]  # raw global vectors
@@ -186,7 +186,7 @@ class Predictor(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Reads:
-    """What a retriever reads of pictures: declared once, as its `reads`, for the session, the gallery and the library.
+    """The inputs of a retriever: declared once, as its `reads`, for the session, the gallery and the library.
 
     Attributes:
         space: where its queries look for pictures; None: the space of the encoder's own vectors, "global".
@@ -210,8 +210,8 @@ class Reads:
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """The same as names of representations: "global", "own", "raw", "regions", "named regions", "vocabulary",
-        "attributes"."""
+        """The names of all representations that are read: "global", "own", "raw", "regions", "named regions",
+        "vocabulary", "attributes"."""
         there = (
             (self.named, self.named != "global" or not self.regions),
             ("regions", self.regions),
@@ -258,7 +258,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Operation:
-    """What a turn does with an earlier one, as it was understood.
+    """A reference of a turn to an earlier one, as it was understood.
 
     rollback   continues from the picture of that turn rather than from the last one
     keep       wants an attribute of the picture of that turn; "" is all of it
@@ -293,7 +293,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class WordMatch:
-    """What a turn says, as text: it counts for pictures whose captions or catalogue say nearly the same words."""
+    """The text of a turn as evidence: it counts for pictures whose captions or catalogue have nearly the same words."""
 
     turn: int
     text: str
@@ -306,7 +306,7 @@ class WordMatch:
 
 @dataclass(frozen=True, eq=False)
 class Query:
-    """What is compared with pictures, and how.
+    """The parts that pictures are compared with, and how.
 
     dot                every part in the space "global": a picture's score is the weighted mean of its likeness to them
     late_interaction   every part of kind "regions", in a `RegionSpace`: the same mean

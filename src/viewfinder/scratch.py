@@ -14,13 +14,13 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-PREFIX = "viewfinder-"
+SCRATCH_PREFIX = "viewfinder-"
 HELD = ".held"
 
 
 @contextmanager
 def scratch_folder(kind: str, home: Path | None = None) -> Iterator[Path]:
-    """A new folder that nobody else may read, in `home` (the system's folder for temporary files); removed at the end.
+    """A new folder that only its owner may read, in `home` (the system's temporary files); removed at the end.
 
     Those of this kind (a word in their names) whose processes were killed are removed first.
     """
@@ -36,7 +36,7 @@ def scratch_folder(kind: str, home: Path | None = None) -> Iterator[Path]:
 
 def _make_held(kind: str, home: Path) -> tuple[Path, FileLock]:
     while True:
-        folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{kind}-", dir=home))
+        folder = Path(tempfile.mkdtemp(prefix=f"{SCRATCH_PREFIX}{kind}-", dir=home))
         lock = FileLock(folder / HELD, thread_local=False)
         with suppress(OSError):
             lock.acquire()
@@ -47,9 +47,9 @@ def _make_held(kind: str, home: Path) -> tuple[Path, FileLock]:
 
 def remove_abandoned(kind: str, home: Path) -> None:
     """Removes folders of processes that are gone. One without a lock is left: it may be just made."""
-    for held in home.glob(f"{PREFIX}{kind}-*/{HELD}"):
+    for held in home.glob(f"{SCRATCH_PREFIX}{kind}-*/{HELD}"):
         try:
             with FileLock(held, blocking=False):
                 shutil.rmtree(held.parent, ignore_errors=True)
-        except (Timeout, OSError):  # in use, or somebody else's
+        except (Timeout, OSError):  # in use, or of another user
             continue

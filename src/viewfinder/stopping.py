@@ -8,7 +8,7 @@ from contextvars import ContextVar
 
 
 class Stopped(BaseException):
-    """Nobody waits for this work any more. Not an `Exception`, so that code that catches those does not continue."""
+    """The result of this work is no longer wanted. Not an `Exception`, so that code that catches those lets it pass."""
 
 
 _CHECK: ContextVar[Callable[[], None] | None] = ContextVar("_CHECK", default=None)

@@ -33,10 +33,10 @@ VERSION = 1
 
 @dataclass(frozen=True, kw_only=True)
 class Card:
-    """What a trained network is.
+    """The description of a trained network, kept in its file.
 
-    `encoder` is the `raw_version` of the encoder on whose vectors it was trained. `settings` is whatever JSON is
-    needed to rebuild the network (the preset's `asdict`, a vocabulary); `figures` what was measured with it.
+    `encoder` is the `raw_version` of the encoder on whose vectors it was trained. `settings` is all JSON that
+    rebuilding the network needs (the preset's `asdict`, a vocabulary); `figures` are measurements of it.
     `trained_on` is the list of the pictures that it was trained on (`TrainingList.encode`); "": unknown.
     """
 
@@ -71,9 +71,9 @@ def read_weights(path: Path) -> Weights:
     try:
         arrays = load_file(str(path))
     except (OSError, SafetensorError) as error:
-        raise damaged_file(path, str(error)) from error
+        raise explain_damaged_file(path, str(error)) from error
     if checksum_arrays(arrays) != checksum:
-        raise damaged_file(path, "its checksum differs")
+        raise explain_damaged_file(path, "its checksum differs")
     wide = {name: array.astype(np.float32) if array.dtype == np.float16 else array for name, array in arrays.items()}
     return Weights(wide, parse_card(path, record), f"{checksum:08x}")
 
@@ -117,7 +117,7 @@ def read_record(path: Path, schema: str) -> tuple[dict[str, Any], int]:
         with safe_open(str(path), framework="np") as file:
             metadata = file.metadata() or {}
     except (OSError, SafetensorError) as error:
-        raise damaged_file(path, str(error)) from error
+        raise explain_damaged_file(path, str(error)) from error
     if metadata.get("schema") != schema:
         kind = schema.partition("/")[2]
         raise BadInput(f"{path}: this is no {kind} of viewfinder; name a file that `viewfinder train` wrote")
@@ -126,7 +126,7 @@ def read_record(path: Path, schema: str) -> tuple[dict[str, Any], int]:
             raise NewerLibrary(f"{path}: written by a later version of viewfinder; update viewfinder")
         return json.loads(metadata["record"]), int(metadata["crc32"])
     except (KeyError, ValueError) as error:
-        raise damaged_file(path, f"metadata: {error}") from error
+        raise explain_damaged_file(path, f"metadata: {error}") from error
 
 
 def parse_card(path: Path, record: Mapping[str, Any]) -> Card:
@@ -136,7 +136,7 @@ def parse_card(path: Path, record: Mapping[str, Any]) -> Card:
         BadInput: it has other fields.
     """
     if {*record, "trained_on"} != {item.name for item in fields(Card)}:  # earlier records have no such list
-        raise damaged_file(path, f"a card of {', '.join(record)}")
+        raise explain_damaged_file(path, f"a card of {', '.join(record)}")
     card = Card(**record)
     if not card.trained_on and (beside := read_list_beside(path)) is not None:
         card = replace(card, trained_on=beside.encode())
@@ -151,8 +151,8 @@ def checksum_arrays(arrays: Mapping[str, np.ndarray]) -> int:
     return total
 
 
-def damaged_file(path: Path, reason: str) -> BadInput:
-    """What to tell a user about a file that cannot be read."""
+def explain_damaged_file(path: Path, reason: str) -> BadInput:
+    """The error for a file that cannot be read, with advice."""
     return BadInput(f"{path}: damaged ({reason}); delete it and use another copy, or train again")
 
 
@@ -174,14 +174,14 @@ def load_system_weights(system: str, checkpoint: Path | None, shipped: Path | No
 
 # -- what weights were trained on
 
-BESIDE = ".trained_on.txt"
+LIST_ENDING = ".trained_on.txt"
 """Name ending of the file beside weights with their list, for weights whose own file has none."""
 
 AT_MOST = "at-most:"
-"""What the text of an upper bound begins with; no other list does."""
+"""Begins the text of an upper bound, and of no other list."""
 
 REMARK = "# "
-"""What a line of the file begins with that is for people."""
+"""Begins a line of the file that is for people."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,7 +229,7 @@ class TrainingList:
         return hashlib.blake2b(self.hashes_n.astype("<u4").tobytes(), digest_size=4).hexdigest()
 
     def count_seen(self, pictures: Iterable[Iterable[str]]) -> int:
-        """How many of these pictures, each given by all its names, have a listed name."""
+        """The number of pictures, each given by all its names, of which a name is listed."""
         known = set(self.hashes_n.tolist())
         return sum(any(_hash_name(name) in known for name in names) for names in pictures)
 
@@ -244,7 +244,7 @@ def read_list_beside(weights: Path) -> TrainingList | None:
     Raises:
         BadInput: it is damaged.
     """
-    file = weights.with_name(f"{weights.stem}{BESIDE}")
+    file = weights.with_name(f"{weights.stem}{LIST_ENDING}")
     if not file.is_file():
         return None
     try:
@@ -256,7 +256,7 @@ def read_list_beside(weights: Path) -> TrainingList | None:
 
 def write_list_beside(weights: Path, listed: TrainingList, remarks: Iterable[str] = ()) -> Path:
     """Writes the list of weights beside them, in lines of 120 characters below the remarks; returns the file."""
-    file, text = weights.with_name(f"{weights.stem}{BESIDE}"), listed.encode()
+    file, text = weights.with_name(f"{weights.stem}{LIST_ENDING}"), listed.encode()
     lines = [*(f"{REMARK}{remark}" for remark in remarks), *(text[at : at + 120] for at in range(0, len(text), 120))]
     file.write_text("".join(f"{line}\n" for line in lines), encoding="ascii")
     return file

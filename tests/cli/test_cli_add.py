@@ -111,7 +111,7 @@ def test_what_was_found_is_the_sum_of_what_came_of_it(viewfinder: Run, drawn: Dr
 
 
 def test_a_long_preparation_is_told(viewfinder: Run, drawn: Draw, tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr(output, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(output, "REPORT_AFTER_S", 0.0)
     folder, library = drawn(tmp_path / "pictures", 1), tmp_path / "library"
     assert "viewfinder: preparing the encoder took " in viewfinder("add", folder, "--library", library).err
     assert viewfinder("add", folder, "--library", library, "--json").err == ""

@@ -9,7 +9,7 @@ import pytest
 
 import viewfinder.questioners
 from viewfinder.byte_cache import ByteCache
-from viewfinder.cli.terminal import NOTICED_S, POLL_S, await_question
+from viewfinder.cli.terminal import NOTICED_S, QUESTION_POLL_S, await_question
 from viewfinder.conversation import BackTo, Question, Say
 from viewfinder.errors import EncoderMismatch
 from viewfinder.questioners import Candidates
@@ -79,7 +79,7 @@ def test_a_long_wait_is_said_once(slow: Slow) -> None:
     polls = iter(range(1000))
 
     def typed() -> bool:
-        return next(polls) * POLL_S > 2 * NOTICED_S
+        return next(polls) * QUESTION_POLL_S > 2 * NOTICED_S
 
     assert await_question(begun(), lambda: told.append(1), typed) is None
     assert told == [1]

@@ -13,7 +13,7 @@ import pytest
 
 from tests.training_log import read_log
 from viewfinder import encoders
-from viewfinder.cli.train import kept_options
+from viewfinder.cli.train import keep_options
 from viewfinder.errors import BadInput
 from viewfinder.testing import load_colour_encoder
 from viewfinder.training import read_card
@@ -89,9 +89,9 @@ SAID_AGAIN = {"system": "r-hre", "preset": None, "encoder": None, "settings": No
 
 def test_a_training_that_was_killed_before_its_first_step_resumes_as_what_it_was(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    with pytest.raises(KeyboardInterrupt), kept_options(out, BEGUN, resume=False):
+    with pytest.raises(KeyboardInterrupt), keep_options(out, BEGUN, resume=False):
         raise KeyboardInterrupt  # while vectors are computed
-    with kept_options(out, SAID_AGAIN | {"settings": ["training.epochs=2"]}, resume=True) as options:
+    with keep_options(out, SAID_AGAIN | {"settings": ["training.epochs=2"]}, resume=True) as options:
         assert (options["preset"], options["seed"], options["encoder"]) == ("paper", 5, "starter")
         assert options["settings"] == ["batch=8", "training.epochs=2"]
 
@@ -100,7 +100,7 @@ def test_a_second_training_in_the_folder_of_one_that_runs_is_refused_and_changes
     viewfinder: Run, world: Path, colours: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "out"
-    with kept_options(out, BEGUN, resume=False):
+    with keep_options(out, BEGUN, resume=False):
         before = (out / "options.json").read_text()
         for more in ((), ("--resume",)):
             outcome = viewfinder("train", "r-hre", "--data", world, "--out", out, "--seed", 7, *more)
@@ -111,10 +111,10 @@ def test_a_second_training_in_the_folder_of_one_that_runs_is_refused_and_changes
             )
         assert (out / "options.json").read_text() == before
         monkeypatch.setenv("RANK", "1")  # one of several processes that train together
-        with kept_options(out, SAID_AGAIN, resume=True) as options:
+        with keep_options(out, SAID_AGAIN, resume=True) as options:
             assert options["seed"] == 5
     monkeypatch.delenv("RANK")
-    with kept_options(out, SAID_AGAIN, resume=True):
+    with keep_options(out, SAID_AGAIN, resume=True):
         pass
 
 
@@ -122,10 +122,10 @@ def test_a_second_training_in_the_folder_of_one_that_runs_is_refused_and_changes
     ("name", "value"), [("system", "drilldown"), ("preset", "lab"), ("seed", 0), ("encoder", "clip"), ("start", "w")]
 )
 def test_a_training_does_not_resume_as_something_else(name: str, value: object, tmp_path: Path) -> None:
-    with kept_options(tmp_path, BEGUN, resume=False):
+    with keep_options(tmp_path, BEGUN, resume=False):
         pass
     begun_with = f"begun with {name} .*, not {value}: leave that out"
-    with pytest.raises(BadInput, match=begun_with), kept_options(tmp_path, SAID_AGAIN | {name: value}, resume=True):
+    with pytest.raises(BadInput, match=begun_with), keep_options(tmp_path, SAID_AGAIN | {name: value}, resume=True):
         pass
 
 

@@ -27,7 +27,7 @@ def test_tune_reports_what_it_chose_and_undo_goes_back(
     assert after == report.json["space"]
     assert viewfinder("find", "a red car", "--library", library, "--json").code == 0
     assert viewfinder("tune", "--undo", "--library", library, "--json").json == {"space": before}
-    monkeypatch.setattr(output, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(output, "REPORT_AFTER_S", 0.0)
     told = viewfinder("tune", "--captions", world / "captions.csv", "--library", library).err
     assert told.index("200 texts of 40 pictures") < told.index("the space of all pictures") < told.index("words took")
 

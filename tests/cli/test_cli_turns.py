@@ -43,7 +43,7 @@ def told(turn: Like, composer: Composer, capsys: pytest.CaptureFixture[str]) -> 
     """What is printed when a turn was taken."""
     gallery = Gallery(tiny_snapshot(LOOKS), ColourEncoder(), TinyRaw(LOOKS))
     session = Session(gallery, composer, None, memo=ByteCache())
-    TurnPrinter().tell(session, session.take(turn))
+    TurnPrinter().print_turn(session, session.take(turn))
     return capsys.readouterr().out
 
 

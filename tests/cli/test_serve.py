@@ -144,11 +144,11 @@ import sys, time
 from viewfinder.cli.app import run
 from viewfinder.session.session import Session
 
-search = Session.search
+take_turn = Session.take_turn
 def slow(self, turn):
     time.sleep(1.5)
-    return search(self, turn)
-Session.search = slow
+    return take_turn(self, turn)
+Session.take_turn = slow
 sys.exit(run(sys.argv[1:]))
 """
 

@@ -86,7 +86,7 @@ def test_actors_make_the_library_that_one_process_makes_and_one_that_dies_loses_
 def test_files_over_which_actors_die_again_and_again_are_named(
     embedder: ActorEmbedder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(embedding, "MAX_TRIES", 0)
+    monkeypatch.setattr(embedding, "MAX_DEATHS", 0)
     drawn = tiny_pictures(tmp_path / "pictures", 1)
     for process in processes(embedder):
         os.kill(process, signal.SIGSTOP)

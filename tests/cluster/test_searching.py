@@ -123,7 +123,7 @@ def test_an_actor_killed_in_the_middle_of_a_turn_costs_time_and_nothing_else(
 def test_an_actor_that_hangs_is_not_waited_for_any_longer(
     sharded: Gallery, shards: ActorShards, library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(searching, "PATIENCE_S", (1.0, 10.0))
+    monkeypatch.setattr(searching, "SHARD_PATIENCE_S", (1.0, 10.0))
     victim = processes(shards)[0]
     os.kill(victim, signal.SIGSTOP)
     check_same(sharded, library.gallery(), TALK[0])
@@ -134,7 +134,7 @@ def test_an_actor_that_hangs_is_not_waited_for_any_longer(
 def test_rows_that_nobody_could_search_in_time_are_named(
     sharded: Gallery, shards: ActorShards, library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(searching, "PATIENCE_S", (3.0, 0.0))
+    monkeypatch.setattr(searching, "SHARD_PATIENCE_S", (3.0, 0.0))
     os.kill(processes(shards)[0], signal.SIGSTOP)
     found, expected = session(sharded).take(TALK[0]), session(library.gallery(), n=COUNT).take(TALK[0])
     assert found.missing == 448  # 7 steps of 64 rows
@@ -148,7 +148,7 @@ def test_rows_that_nobody_could_search_in_time_are_named(
 def test_where_all_actors_are_gone_the_turn_waits_for_new_ones(
     sharded: Gallery, shards: ActorShards, library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(searching, "PATIENCE_S", (10.0, 60.0))
+    monkeypatch.setattr(searching, "SHARD_PATIENCE_S", (10.0, 60.0))
     for process in processes(shards):
         os.kill(process, signal.SIGKILL)
     check_same(sharded, library.gallery(), TALK[0])
@@ -177,7 +177,7 @@ def test_pictures_that_were_added_are_searched_by_the_same_actors(ray: Any, tmp_
 def test_a_machine_whose_rows_stand_in_another_order_answers_for_the_drivers_rows(ray: Any, library: Library) -> None:
     snapshot = library.gallery().snapshot
     ids = tuple(snapshot.ids[row] for row in np.random.default_rng(0).permutation(COUNT))
-    order = searching.order_of(ids)
+    order = searching.hash_order(ids)
     shown = searching.Shown(snapshot.generation, snapshot.space, "starter", None, order, ray.put(ids))
     found = searching.open_shown(str(library.folder), shown)
     assert found.rows_n is not None

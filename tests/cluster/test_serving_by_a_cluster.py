@@ -73,7 +73,7 @@ def test_the_api_over_a_cluster_gives_what_it_gives_without_and_names_what_is_mi
         assert say(client, "red over blue") == expected
         processes = actors()
         assert len(processes) == 2
-        monkeypatch.setattr(searching, "PATIENCE_S", (0.2, 0.0))  # no actor starts anew within that
+        monkeypatch.setattr(searching, "SHARD_PATIENCE_S", (0.2, 0.0))  # no actor starts anew within that
         for process in processes:
             os.kill(process, signal.SIGSTOP)
         found = say(client, "red over blue")

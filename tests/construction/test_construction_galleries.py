@@ -42,7 +42,7 @@ def test_the_nearest_are_those_of_the_highest_cosine() -> None:
     own_d = ALL.vectors_nd[0]
     slow = {name: sum(float(a) * float(b) for a, b in zip(own_d, other_d, strict=True)) for name, other_d in
             zip(NAMES, ALL.vectors_nd, strict=True)}  # fmt: skip
-    found = GALLERY.nearest("r", 4)
+    found = GALLERY.find_nearest("r", 4)
     assert [one.image for one in found] == sorted(set(NAMES) - {"r"}, key=lambda name: -slow[name])[:4]
     assert [one.likeness for one in found] == pytest.approx([slow[one.image] for one in found], abs=1e-5)
     assert found[0].image == "copy" and found[0].likeness == pytest.approx(1.0)
@@ -50,22 +50,22 @@ def test_the_nearest_are_those_of_the_highest_cosine() -> None:
 
 def test_a_reference_need_not_be_in_the_gallery() -> None:
     other = EncodedGallery(vectors(1, 3), vectors(0), ENCODER)
-    assert [one.image for one in other.nearest("r", 10)] == ["ro", "g"]
-    assert other.nearest("nobody", 10) == []
+    assert [one.image for one in other.find_nearest("r", 10)] == ["ro", "g"]
+    assert other.find_nearest("nobody", 10) == []
 
 
 def test_a_text_finds_the_picture_that_answers_it_more_than_anything_else() -> None:
-    assert GALLERY.found("something green", without="r").image == "g"
-    assert GALLERY.found("red over blue", without="r").image == "rb"
-    assert GALLERY.found("red over blue", without="rb").image != "rb"
+    assert GALLERY.find_best("something green", without="r").image == "g"
+    assert GALLERY.find_best("red over blue", without="r").image == "rb"
+    assert GALLERY.find_best("red over blue", without="rb").image != "rb"
     background_n = ENCODER.background(ALL.vectors_nd)
     best = np.argmax(ALL.vectors_nd @ ENCODER.words(["orange"])[0] - background_n)
-    assert GALLERY.found("orange", without="r").image == NAMES[best]
+    assert GALLERY.find_best("orange", without="r").image == NAMES[best]
 
 
 def test_a_gallery_of_the_target_alone_has_nothing_to_find() -> None:
     with pytest.raises(SampleNotMade, match="no other picture"):
-        EncodedGallery(vectors(0), vectors(0), ENCODER).found("red", without="r")
+        EncodedGallery(vectors(0), vectors(0), ENCODER).find_best("red", without="r")
 
 
 def test_vectors_are_those_of_the_files_and_broken_ones_have_none(

@@ -29,21 +29,21 @@ class Letters:
     name: str = "letters"
     images: tuple[str, ...] = tuple(LETTERS)
 
-    def dialogue(self, target: ImageTextPair) -> tuple[ChatTurn, ...]:
+    def write_dialogue(self, target: ImageTextPair) -> tuple[ChatTurn, ...]:
         return said("user", f"about {target.caption}"), said("assistant", "More?"), said("user", "show me")
 
-    def instruction(self, reference: ImageTextPair, target: ImageTextPair) -> str:
+    def write_instruction(self, reference: ImageTextPair, target: ImageTextPair) -> str:
         return f"from {reference.caption} to {target.caption}"
 
-    def two_rounds(self, target: ImageTextPair) -> TwoRounds:
+    def write_two_rounds(self, target: ImageTextPair) -> TwoRounds:
         other = LETTERS[LETTERS.index(target.image) + 1]
         return TwoRounds(f"something like {target.caption}", f"letter {other}", f"rather {target.caption}")
 
-    def nearest(self, image: str, most: int) -> list[FoundPicture]:
+    def find_nearest(self, image: str, most: int) -> list[FoundPicture]:
         others = [FoundPicture(other, 1 - abs(ord(other) - ord(image)) / 20) for other in LETTERS if other != image]
         return sorted(others, key=lambda found: -found.likeness)[:most]
 
-    def found(self, text: str, *, without: str) -> FoundPicture:
+    def find_best(self, text: str, *, without: str) -> FoundPicture:
         return FoundPicture(text.removeprefix("letter "), 0.75)
 
     def caption(self, image: str) -> str:

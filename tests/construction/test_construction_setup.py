@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from viewfinder.construction.setup import SourcePicture, read_captioned, take_evenly
+from viewfinder.construction.setup import SourcePicture, read_captioned
 from viewfinder.data.splits import split_of
 from viewfinder.errors import BadInput
+from viewfinder.worlds.making import take_evenly
 
 MakeFolder = Callable[[Path, int], Path]
 

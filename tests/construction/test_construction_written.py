@@ -28,14 +28,14 @@ DOG, CAT = ImageTextPair("1.jpg", "A dog runs."), ImageTextPair("2.jpg", "A cat 
 
 def test_the_captions_are_what_the_model_is_asked_about() -> None:
     model = ScriptedModel(lambda prompt, seed: "Something calmer, please.")
-    assert ModelWriter(model).instruction(DOG, CAT) == "Something calmer, please."
+    assert ModelWriter(model).write_instruction(DOG, CAT) == "Something calmer, please."
     [prompt] = model.prompts
     assert prompt.endswith("First picture: A dog runs.\nSecond picture: A cat sits.\nUser:")
 
 
 def test_what_cannot_be_read_is_asked_once_more_with_other_examples() -> None:
     model = ScriptedModel(lambda prompt, seed: "Hm." if seed == 4 else "Something calmer, please.")
-    assert ModelWriter(model, seed=4).instruction(DOG, CAT) == "Something calmer, please."
+    assert ModelWriter(model, seed=4).write_instruction(DOG, CAT) == "Something calmer, please."
     first, second = model.prompts
     assert first != second
 
@@ -43,9 +43,9 @@ def test_what_cannot_be_read_is_asked_once_more_with_other_examples() -> None:
 def test_after_two_tries_the_reason_is_said() -> None:
     model = ScriptedModel(lambda prompt, seed: "I do not know.")
     with pytest.raises(SampleNotMade, match="no dialogue of two rounds"):
-        ModelWriter(model).dialogue(DOG)
+        ModelWriter(model).write_dialogue(DOG)
     with pytest.raises(SampleNotMade, match="not a request, a caption and a change"):
-        ModelWriter(model).two_rounds(DOG)
+        ModelWriter(model).write_two_rounds(DOG)
     assert len(model.prompts) == 4
 
 
@@ -55,14 +55,14 @@ def test_a_model_that_does_not_answer_is_asked_once() -> None:
 
     model = ScriptedModel(broken)
     with pytest.raises(LanguageModelFailed, match="took longer"):
-        ModelWriter(model).instruction(DOG, CAT)
+        ModelWriter(model).write_instruction(DOG, CAT)
     assert len(model.prompts) == 1
 
 
 def test_the_same_picture_has_the_same_prompt_and_another_seed_another_one() -> None:
     model = ScriptedModel(lambda prompt, seed: "Something calmer, please.")
     for seed in (1, 1, 2):
-        ModelWriter(model, seed=seed).instruction(DOG, CAT)
+        ModelWriter(model, seed=seed).write_instruction(DOG, CAT)
     assert model.prompts[0] == model.prompts[1] != model.prompts[2]
 
 
@@ -152,17 +152,17 @@ def test_any_text_is_read_or_refused(written: str) -> None:
 
 def test_every_example_of_the_prompts_would_be_taken_itself() -> None:
     for caption, *said in DIALOGUE.examples:
-        written = replace(DIALOGUE, case=()).lines(said)
+        written = replace(DIALOGUE, case=()).write_case(said)
         assert len(parse_dialogue(written, (caption,), ())) == len(said)
     for first, second, change in INSTRUCTION.examples:
         assert parse_instruction(f"User: {change}", (first, second), ()) == change
     for caption, *said in TWO_ROUNDS.examples:
-        assert parse_two_rounds(replace(TWO_ROUNDS, case=()).lines(said), (caption,), ()).change == said[2]
+        assert parse_two_rounds(replace(TWO_ROUNDS, case=()).write_case(said), (caption,), ()).change == said[2]
 
 
 @pytest.mark.parametrize("task", [DIALOGUE, INSTRUCTION, TWO_ROUNDS])
 def test_a_prompt_shows_three_examples_and_ends_where_the_answer_begins(task: Task[object]) -> None:
-    prompt = task.prompt(["A new one."] * len(task.case), random.Random(5))
+    prompt = task.write_prompt(["A new one."] * len(task.case), random.Random(5))
     wanted, *blocks = prompt.split("\n\n")
     assert wanted == task.wanted
     answers = [example[len(task.case) :] for example in task.examples]
@@ -171,5 +171,5 @@ def test_a_prompt_shows_three_examples_and_ends_where_the_answer_begins(task: Ta
 
 
 def test_prompts_of_different_pictures_have_different_examples() -> None:
-    prompts = {DIALOGUE.prompt(["same"], random.Random(seed)) for seed in range(20)}
+    prompts = {DIALOGUE.write_prompt(["same"], random.Random(seed)) for seed in range(20)}
     assert len(prompts) > 10

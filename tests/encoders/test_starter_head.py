@@ -33,8 +33,8 @@ from viewfinder.encoders.starter.fit import (
     FitSettings,
     HeadCorrection,
     RefineSettings,
+    add_bank,
     fit_head,
-    with_bank,
 )
 from viewfinder.encoders.starter.refine import contrastive_loss, train_head
 from viewfinder.errors import BadInput, EncoderMismatch
@@ -306,7 +306,7 @@ def test_the_bank_and_the_labels_are_read_as_any_text_is(fitted: Head) -> None:
     kind = captioned(48)
     labels_ls = kind.captions_ms[:1]
     worded = replace(fitted, lexicon=("red",), lexicon_wd=np.ones((1, fitted.width), np.float32))
-    head = with_bank(worded, [replace(kind, labels=("red",), labels_ls=labels_ls)], 4)
+    head = add_bank(worded, [replace(kind, labels=("red",), labels_ls=labels_ls)], 4)
     assert (len(head.bank_md), head.labels) == (4, ("red",))
     np.testing.assert_allclose(head.labels_ld, head.sentences(labels_ls, ["red"]), atol=1e-3)
     np.testing.assert_allclose(head.bank_md[[0, 3]], head.sentences(kind.captions_ms[[0, -1]]), atol=1e-3)

@@ -128,7 +128,7 @@ def features(dataset: str, out: str) -> None:
     """Computes the vectors of a folder; says how many pictures are done."""
     from viewfinder.encoders.features import compute
 
-    compute.CHUNK = BATCH
+    compute.MAX_PICTURES = BATCH
     say(ready=True)
     compute.features(
         Path(dataset), Unhurried(), regions=True, out=Path(out), workers=1,

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from viewfinder.errors import BadInput, LanguageModelFailed
-from viewfinder.language.endpoint import KEY, Endpoint, parse_endpoint
+from viewfinder.language.endpoint import KEY_VARIABLE, Endpoint, parse_endpoint
 
 LONG = 60.0
 """Seconds that no request here takes."""
@@ -103,17 +103,17 @@ def test_a_server_without_chat_is_asked_to_complete_and_asked_so_from_then_on(se
 def test_the_key_is_sent_and_never_shown(
     served: Served, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setenv(KEY, "s3cret")
+    monkeypatch.setenv(KEY_VARIABLE, "s3cret")
     served.reply = lambda path, asked: (401, {"error": "s3cret is unknown"})
     with caplog.at_level(logging.DEBUG):
         said = failure(served.model())
     assert served.asked[0][2] == "Bearer s3cret"
-    assert said == f"tiny refuses the key (HTTP 401): set {KEY}"
+    assert said == f"tiny refuses the key (HTTP 401): set {KEY_VARIABLE}"
     assert "s3cret" not in caplog.text
 
 
 def test_a_key_that_is_no_header_is_not_quoted_either(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(KEY, "s3cret\nand more")
+    monkeypatch.setenv(KEY_VARIABLE, "s3cret\nand more")
     assert "s3cret" not in failure(served.model())
 
 

@@ -4,13 +4,13 @@ import pytest
 
 from viewfinder.errors import BadInput
 from viewfinder.language.base import LanguageModel, LoadsInBackground
-from viewfinder.language.local import DEFAULT, load_language_model
+from viewfinder.language.local import MODEL_VARIABLE, load_language_model
 
 
 def test_an_address_is_an_endpoint_and_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
     model = load_language_model("http://localhost:1/v1#tiny")
     assert isinstance(model, LanguageModel) and not isinstance(model, LoadsInBackground)
-    monkeypatch.setenv(DEFAULT, "http://localhost:1/v1#tiny")
+    monkeypatch.setenv(MODEL_VARIABLE, "http://localhost:1/v1#tiny")
     assert load_language_model() is model
 
 
@@ -31,6 +31,6 @@ def test_a_model_that_failed_to_load_is_tried_again(tmp_path: Path) -> None:
 
 
 def test_where_nothing_is_named_it_is_said_what_could_be(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(DEFAULT, raising=False)
+    monkeypatch.delenv(MODEL_VARIABLE, raising=False)
     with pytest.raises(BadInput, match="no language model is named: give http://host/v1#MODEL"):
         load_language_model(" ")

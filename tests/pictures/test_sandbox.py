@@ -20,7 +20,7 @@ from PIL import Image
 
 from viewfinder.errors import PictureError, ViewfinderError
 from viewfinder.pictures.decode import AtMost, Limits, Stretch, decode, picture_id
-from viewfinder.pictures.sandbox import IN_FLIGHT, BadFile, DecodedFile, Decoders, Outcome, decode_one
+from viewfinder.pictures.sandbox import MAX_FILES_HELD, BadFile, DecodedFile, Decoders, Outcome, decode_one
 
 SMALL = Stretch(16)
 SOURCE = str(Path(__file__).resolve().parents[2] / "src")
@@ -206,7 +206,7 @@ def test_paths_are_drawn_no_faster_than_outcomes_are_taken(tmp_path: Path) -> No
         stream = decoders.decode(endless())
         for taken in range(1, 30):
             next(stream)
-            assert drawn <= taken + 2 * IN_FLIGHT
+            assert drawn <= taken + 2 * MAX_FILES_HELD
         del stream
 
 
@@ -230,7 +230,7 @@ def test_memory_does_not_grow_with_the_number_of_pictures(tmp_path: Path) -> Non
 
 
 def test_workers_go_on_while_the_caller_is_busy(tmp_path: Path) -> None:
-    places = photos(tmp_path, IN_FLIGHT + 1, side=2000)
+    places = photos(tmp_path, MAX_FILES_HELD + 1, side=2000)
     before = workers()
     with Decoders(1, fit=Stretch(600)) as decoders:  # a megabyte each: more than a socket holds
         stream = decoders.decode(places)

@@ -321,7 +321,7 @@ def test_rules_mean_what_they_mean_to_pathspec(rule: str, name: str) -> None:
 
 
 def test_rules_that_take_too_long_are_given_up_and_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules["viewfinder.pictures.scan"], "PATIENCE_S", -1.0)
+    monkeypatch.setattr(sys.modules["viewfinder.pictures.scan"], "MAX_RULES_S", -1.0)
     put(tmp_path / "a.jpg")
     (tmp_path / ".viewfinderignore").write_text("*.jpg\n")
     found = scan([tmp_path])

@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float
 from viewfinder.conversation import Answer, Question
 from viewfinder.encoders.tags import TagVectors
 from viewfinder.questioners.answers import GUESSED_ERROR, KNOWN_ERROR, answer_likelihoods
-from viewfinder.questioners.photographs import ERROR, facets, label_columns
+from viewfinder.questioners.photographs import EMPTY_ANSWERS, facets, label_columns
 from viewfinder.testing import ColourEncoder
 from viewfinder.wording.choices import is_choice
 
@@ -81,7 +81,7 @@ def test_of_a_facet_the_answer_is_as_likely_as_was_foretold() -> None:
         ("something else", (0.09 / 1.09, 0.32 / 1.12)),
         ("it was snowy", (0.1 / 1.09, 0.6 / 1.12)),
     ):
-        expected = [(1 - ERROR) * weight + ERROR / 3 for weight in weights]
+        expected = [(1 - EMPTY_ANSWERS) * weight + EMPTY_ANSWERS / 3 for weight in weights]
         assert likely(pictures, PLACE, answer) == pytest.approx(expected)
 
 

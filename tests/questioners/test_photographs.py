@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from viewfinder.questioners.photographs import (
-    FACETS,
+    FACETS_FILE,
     Facet,
     choice_chances,
     count_mentions,
@@ -20,8 +20,8 @@ from viewfinder.questioners.photographs import (
     label_chances,
     label_columns,
     photograph_labels,
+    read_facets,
 )
-from viewfinder.wording.phrases import PhraseIndex
 from viewfinder.wording.replies import DONT_KNOW, SOMETHING_ELSE
 
 BY_NAME = {facet.name: facet for facet in facets()}
@@ -29,7 +29,7 @@ each_facet = pytest.mark.parametrize("facet", facets(), ids=list(BY_NAME))
 
 
 def is_open(name: str, *texts: str) -> bool:
-    return BY_NAME[name].is_open(PhraseIndex(texts), texts)
+    return BY_NAME[name].is_open([read_facets(text) for text in texts])
 
 
 def test_names_questions_and_labels_are_told_apart() -> None:
@@ -41,13 +41,13 @@ def test_names_questions_and_labels_are_told_apart() -> None:
 
 
 def test_every_phrase_names_its_label() -> None:
-    table: dict[str, Any] = tomllib.loads(FACETS.read_text(encoding="utf-8"))
+    table: dict[str, Any] = tomllib.loads(FACETS_FILE.read_text(encoding="utf-8"))
     for record in table["facet"]:
         for label, phrases in record.get("labels", {}).items():
             for phrase in phrases:
-                assert label in BY_NAME[record["name"]].mentioned(f"There, {phrase}!"), phrase
+                assert label in BY_NAME[record["name"]].find_labels(f"There, {phrase}!"), phrase
         for thing in record.get("colours_of", ()):
-            assert BY_NAME[record["name"]].mentioned(f"a tan and white {thing}") == {"brown", "white"}
+            assert BY_NAME[record["name"]].find_labels(f"a tan and white {thing}") == {"brown", "white"}
 
 
 @each_facet
@@ -104,7 +104,7 @@ def test_what_is_left_open_is_asked(name: str, said: str) -> None:
 def test_words_count_without_their_inflection_and_colours_before_their_thing(
     name: str, text: str, labels: set[str]
 ) -> None:
-    assert BY_NAME[name].mentioned(text) == labels
+    assert BY_NAME[name].find_labels(text) == labels
 
 
 @pytest.mark.parametrize(

@@ -22,8 +22,8 @@ from viewfinder.questioners.plugir import (
     PlugirSettings,
     caption_candidates,
     caption_groups,
-    nearest_candidates,
     rotate_texts,
+    select_nearest,
 )
 from viewfinder.questioners.so_far import ConversationSoFar
 from viewfinder.testing import ColourEncoder
@@ -152,11 +152,9 @@ def test_of_several_questions_the_one_that_moves_the_ranking_least_is_asked() ->
 
 def test_the_window_shrinks_by_the_round_but_not_to_nothing() -> None:
     many = replace(VIEW, probabilities_c=np.full(1000, 0.001), vectors_cd=np.zeros((1000, 2), np.float32))
-    sizes = [
-        len(nearest_candidates(replace(many, asked=(Question(""),) * n), PlugirSettings())) for n in (0, 1, 9, 10, 30)
-    ]
+    sizes = [len(select_nearest(replace(many, asked=(Question(""),) * n), PlugirSettings())) for n in (0, 1, 9, 10, 30)]
     assert sizes == [500, 450, 50, 50, 50]
-    assert nearest_candidates(VIEW, PlugirSettings()).tolist() == [3, 2, 1, 0]
+    assert select_nearest(VIEW, PlugirSettings()).tolist() == [3, 2, 1, 0]
 
 
 def test_tags_stand_in_for_captions_that_are_not_there() -> None:

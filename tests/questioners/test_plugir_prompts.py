@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from viewfinder.conversation import Answer, Like, Question, Reject, Say, Turn
-from viewfinder.questioners.plugir import is_uncertain, summarize_turns, write_question_prompt
+from viewfinder.questioners.plugir import summarize_turns, write_question_prompt
+from viewfinder.wording.replies import is_uncertain
 
 
 def test_the_description_is_what_was_said_with_answers_as_statements() -> None:

@@ -4,9 +4,9 @@ from hypothesis import strategies as st
 
 from viewfinder.conversation import Answer, Like, Question, Reject, Say, Show, Turn
 from viewfinder.questioners.llm import (
-    MAX_WORDS,
-    MIN_WORDS,
-    PROMPTED_ROUNDS,
+    MAX_PROMPTED_ROUNDS,
+    MAX_QUESTION_WORDS,
+    MIN_QUESTION_WORDS,
     join_descriptions,
     parse_question,
     parse_questions,
@@ -33,7 +33,7 @@ def test_where_nothing_was_said_there_is_nothing_to_ask_about() -> None:
 
 
 def test_of_a_long_dialogue_the_newest_rounds_are_told() -> None:
-    rounds = [Answer(Question(f"Is it the {n}th?"), "no") for n in range(PROMPTED_ROUNDS + 2)]
+    rounds = [Answer(Question(f"Is it the {n}th?"), "no") for n in range(MAX_PROMPTED_ROUNDS + 2)]
     prompt = write_next_question_prompt((Say("a dog"), *rounds))
     assert prompt is not None and "the 1th?" not in prompt and "the 2th?" in prompt and "Photograph: a dog\n" in prompt
 
@@ -65,7 +65,7 @@ def test_the_question_is_what_stands_before_the_first_question_mark(reply: str, 
         "is is is is it big?",
         "what 1234 %% 5678 9?",
         "what is qwertyuiopasdfghjklzxcvbnm doing?",
-        "what is " + "very " * MAX_WORDS + "big?",
+        "what is " + "very " * MAX_QUESTION_WORDS + "big?",
         "Answer: is it big?",
     ],
 )
@@ -96,7 +96,7 @@ def test_answers_between_questions_are_left_out() -> None:
 def test_every_question_found_is_one_of_a_few_words_that_ends_in_its_only_mark(reply: str) -> None:
     for question in parse_questions(f"{reply} is it big? {reply}"):
         assert question.index("?") == len(question) - 1
-        assert MIN_WORDS <= len(question.split()) <= MAX_WORDS
+        assert MIN_QUESTION_WORDS <= len(question.split()) <= MAX_QUESTION_WORDS
 
 
 def test_ten_questions_are_asked_for_after_the_caption() -> None:

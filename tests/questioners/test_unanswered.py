@@ -14,7 +14,6 @@ from viewfinder.conversation import Answer, Question, Say, Show, Turn
 from viewfinder.errors import BadInput, EncoderMismatch, LanguageModelFailed
 from viewfinder.questioners.base import Candidates, Lookup
 from viewfinder.questioners.llm import (
-    REMEMBERED_CAPTIONS,
     ListedQuestions,
     UnansweredQuestioner,
     load_unanswered,
@@ -84,10 +83,13 @@ def test_a_question_that_another_asked_in_between_changes_nothing() -> None:
 def test_a_caption_has_its_questions_once_and_the_oldest_are_forgotten() -> None:
     source = Listed(TEN)
     questioner = asking(source)
-    for n in [0, 0, *range(REMEMBERED_CAPTIONS), 0, REMEMBERED_CAPTIONS, 0, 1]:
+    for n in (0, 0, 1, 0):
         questioner.ask(view(said=f"dog {n}"))
-    # dog 0 was used before each that came new, so dog 1 made room for the last of them.
-    assert source.captions == [*(f"dog {n}" for n in range(REMEMBERED_CAPTIONS + 1)), "dog 1"]
+    assert source.captions == ["dog 0", "dog 1"]
+    questioner._listed.limit(1)  # keeps what was used last
+    for n in (0, 1):
+        questioner.ask(view(said=f"dog {n}"))
+    assert source.captions == ["dog 0", "dog 1", "dog 1"]
 
 
 def test_what_the_caption_says_and_what_was_listed_before_is_left_out() -> None:

@@ -20,7 +20,7 @@ from viewfinder.search import late_interaction as score_module
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.raw_vectors import Boxed, RawVectors
 from viewfinder.search.region_scores import RegionBlock
-from viewfinder.search.verdicts import ChanceOf
+from viewfinder.search.verdicts import outlier_chance
 from viewfinder.store.snapshot import Snapshot
 from viewfinder.testing import COLOURS, ColourEncoder, TinyRaw, tiny_snapshot
 
@@ -223,8 +223,8 @@ def test_a_collection_of_no_picture_or_one(count: int, compare: str) -> None:
     assert rows.tolist() == list(range(count))
     assert gallery.shares(query, rows, scores).shape == (count, 2)
     assert gallery.attention(query, rows).shape == (count, 2, 36)
-    chance_of = ChanceOf.of(scores.total_n)
-    assert all(chance_of(float(total)) < 0.25 for total in scores.total_n)
+    mean, deviation = scores.total_n.sum() / max(count, 1), 0.0  # of one picture, or none
+    assert all(outlier_chance(float(total), float(mean), deviation) < 0.25 for total in scores.total_n)
 
 
 def test_other_raw_vectors_than_a_system_was_trained_on_are_refused_in_one_line() -> None:
@@ -300,7 +300,7 @@ def many() -> Gallery:
 
 @pytest.fixture
 def few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(score_module, "MANY", 100)
+    monkeypatch.setattr(score_module, "MAX_EXACT", 100)
 
 
 @pytest.mark.usefixtures("few_are_many")
@@ -330,7 +330,8 @@ def test_a_filter_leaves_exact_scores_and_chances_as_they_were(many: Gallery) ->
     assert len(rows) == 19
     np.testing.assert_allclose(near.total_n[rows], full.total_n[rows], atol=1e-6)
     top = float(full.total_n[rows[0]])
-    assert ChanceOf.of(near.total_n)(top) == pytest.approx(ChanceOf.of(full.total_n)(top), abs=0.02)
+    one, other = (outlier_chance(top, float(n.mean()), float(n.std())) for n in (near.total_n, full.total_n))
+    assert one == pytest.approx(other, abs=0.02)
 
 
 # -- boxes

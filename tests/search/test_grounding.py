@@ -13,7 +13,7 @@ from viewfinder.encoders.base import Encoded, Pixels
 from viewfinder.errors import PictureError, UnknownName
 from viewfinder.pictures import picture_id
 from viewfinder.search.gallery import Gallery
-from viewfinder.search.grounding import CROPS, SIDE, Grounder, crop_boxes, crop_picture, spread_to_regions
+from viewfinder.search.grounding import CROPS, GRID_SIDE, Grounder, crop_boxes, crop_picture, spread_to_regions
 from viewfinder.store.rows import FileRecord, PictureRow, build_columns, pictures_to_arrow
 from viewfinder.store.snapshot import Snapshot
 from viewfinder.testing import COLOURS, ColourEncoder, draw_halves
@@ -50,7 +50,7 @@ def drawn(folder: Path, pixels: Pixels, name: str = "drawn.png") -> tuple[Path, 
 def test_words_for_the_upper_half_light_up_the_upper_half(tmp_path: Path) -> None:
     file, name = drawn(tmp_path, draw_halves("red", "blue", size=(240, 160)))
     looked = Grounder().ground(gallery_of(file), name, ["red", "blue"])
-    red_yx, blue_yx = looked.weights_tr.reshape(2, SIDE, SIDE)
+    red_yx, blue_yx = looked.weights_tr.reshape(2, GRID_SIDE, GRID_SIDE)
     assert red_yx[:3].sum() > 0.8 and blue_yx[3:].sum() > 0.8
     assert np.allclose(red_yx, red_yx[:, :1], atol=1e-6), "a row of one colour is lit evenly"
 
@@ -60,14 +60,14 @@ def test_a_small_thing_is_found_in_its_corner(tmp_path: Path) -> None:
     pixels[120:, 180:] = COLOURS["yellow"]
     file, name = drawn(tmp_path, pixels)
     weights_r = Grounder().ground(gallery_of(file), name, ["yellow"]).weights_tr[0]
-    assert int(weights_r.argmax()) == SIDE * SIDE - 1
-    assert weights_r[-1] > 4 / (SIDE * SIDE)
+    assert int(weights_r.argmax()) == GRID_SIDE * GRID_SIDE - 1
+    assert weights_r[-1] > 4 / (GRID_SIDE * GRID_SIDE)
 
 
 def test_a_picture_that_is_alike_everywhere_is_lit_evenly(tmp_path: Path) -> None:
     file, name = drawn(tmp_path, draw_halves("red", "red", size=(240, 160)))
     weights_tr = Grounder().ground(gallery_of(file), name, ["red", "a boat"]).weights_tr
-    assert np.allclose(weights_tr, 1 / (SIDE * SIDE), atol=1e-5)
+    assert np.allclose(weights_tr, 1 / (GRID_SIDE * GRID_SIDE), atol=1e-5)
 
 
 def test_each_text_is_looked_for_by_itself(tmp_path: Path) -> None:
@@ -137,14 +137,14 @@ def test_spreading_is_the_mean_over_the_points_of_a_region(likeness: list[float]
     """Slow and obvious: sample points of each region, add up the crops that hold them."""
     weights_c = np.exp(15.0 * (np.array(likeness) - max(likeness)))
     fine = 40
-    slow_r = np.zeros(SIDE * SIDE)
-    for region in range(SIDE * SIDE):
-        row, column = divmod(region, SIDE)
-        points = (np.arange(fine) + 0.5) / fine / SIDE
+    slow_r = np.zeros(GRID_SIDE * GRID_SIDE)
+    for region in range(GRID_SIDE * GRID_SIDE):
+        row, column = divmod(region, GRID_SIDE)
+        points = (np.arange(fine) + 0.5) / fine / GRID_SIDE
         total = count = 0.0
         for weight, (x0, y0, x1, y1) in zip(weights_c, crop_boxes(), strict=True):
-            inside = ((points + column / SIDE >= x0) & (points + column / SIDE < x1)).sum()
-            inside *= ((points + row / SIDE >= y0) & (points + row / SIDE < y1)).sum()
+            inside = ((points + column / GRID_SIDE >= x0) & (points + column / GRID_SIDE < x1)).sum()
+            inside *= ((points + row / GRID_SIDE >= y0) & (points + row / GRID_SIDE < y1)).sum()
             total, count = total + weight * inside, count + inside
         slow_r[region] = total / count
     fast_r = spread_to_regions(np.array([likeness]))[0]

@@ -61,7 +61,7 @@ NEAR = near_gallery()
 def few_is_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is scanned in full, and how many candidates there are, as small beside this collection as in a large one."""
     monkeypatch.setattr(near_scores, "SCANNED", 100)
-    monkeypatch.setattr(gallery, "FEW", 100)
+    monkeypatch.setattr(gallery, "MAX_KEPT_PICTURES", 100)
     monkeypatch.setattr(near_scores, "CANDIDATES", 300)
     monkeypatch.setattr(near_scores, "FITTED_CANDIDATES", 600)
 

@@ -196,7 +196,7 @@ def alike(seed: int, pictures: int) -> Array:
 
 
 def test_very_many_pictures_are_looked_at_by_groups_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scores, "GROUPED", 2000)
+    monkeypatch.setattr(scores, "MAX_UNGROUPED", 2000)
     monkeypatch.setattr(scores, "GROUP_SHARE", 0.1)
     block, queries_md = RegionBlock.of(alike(0, 3000)), unit(7, 3, 32)
     exact_n, near_n = late_interaction(block, queries_md), late_interaction_near(block, queries_md)

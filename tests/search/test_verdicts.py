@@ -136,7 +136,7 @@ def test_a_collection_of_one_picture_is_judged_by_its_score(score: float, here: 
     judged = judged_by(KNOWN, np.array([score], np.float32), "red")
     assert judged.features_f.tolist() == pytest.approx([score, 0, score, 0, 0, 1, 1, UNHEARD])
     assert (judged.verdict != "nothing") == here
-    assert judged.match(0) == pytest.approx(1 / (1 + math.exp(-(20 * score - 6))), abs=1e-5)
+    assert judged.matches([0])[0] == pytest.approx(1 / (1 + math.exp(-(20 * score - 6))), abs=1e-5)
 
 
 @pytest.mark.parametrize(("text", "here"), [("a red dog on grass", False), ("a red dog lies on grass", True)])
@@ -201,7 +201,7 @@ def test_a_verdict_stays_when_an_answer_is_chosen() -> None:
     live = session()
     first = live.say("blue over green")
     answered = live.take(Answer(WHICH_TOP, "blue"))
-    assert live.last_query.evidence
+    assert live.ranking().query.evidence
     assert (first.verdict, answered.verdict) == ("found", "found")
     assert (answered[0].id, answered[0].match) == (first[0].id, first[0].match)
 

@@ -57,8 +57,7 @@ def ids(hits: Hits) -> list[str]:
 
 def matched(session: Session) -> list[str]:
     """The texts that count as words."""
-    assert session.last_query is not None
-    return [match.text for match in session.last_query.word_matches]
+    return [match.text for match in session.ranking().query.word_matches]
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def test_pictures_that_come_in_are_served_soon_and_nobody_waits_for_them(
 def test_a_snapshot_that_another_process_made_is_taken_over_while_no_other_would_be_made_here(
     library: Library, live: LiveLibrary, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(live_library, "REST_S", 600.0)
+    monkeypatch.setattr(live_library, "MIN_PAUSE_S", 600.0)
     for number, name in enumerate(("first", "second", "third"), start=1):
         tiny_pictures(tmp_path / name, 3 * number)
     library.add(tmp_path / "first")

@@ -106,10 +106,10 @@ def state(live: Session) -> tuple[Any, ...]:
             part.value,
             None if part.vector_d is None else part.vector_d.tobytes(),
         )
-        for part in live.last_query.parts
+        for part in live.ranking().query.parts
     ]
     here = live.conversation.here
-    return parts, sorted(live.last_query.excluded), live.last_query.adapters, here.shown, live.question
+    return parts, sorted(live.ranking().query.excluded), live.ranking().query.adapters, here.shown, live.question
 
 
 @PATIENT
@@ -208,7 +208,7 @@ def test_another_library_in_the_same_process_keeps_its_own_states() -> None:
         live.take(Say("red over blue"))
         live.take(Like("p002"))
         live.take(Keep("top", 2))
-        parts.append([part.label for part in live.last_query.parts if part.kind == "value"])
+        parts.append([part.label for part in live.ranking().query.parts if part.kind == "value"])
     assert parts == [["top: red"], ["top: blue"]]
 
 
@@ -296,7 +296,7 @@ def test_keep_goes_by_the_picture_that_was_picked() -> None:
     live.say("red over blue")
     live.like("p010")  # green over blue
     live.keep("bottom", turn=2)
-    assert ("Bottom colour", "blue") in [part.value for part in live.last_query.parts]
+    assert ("Bottom colour", "blue") in [part.value for part in live.ranking().query.parts]
 
 
 def test_keep_without_a_picked_picture_goes_by_the_top_of_the_screen() -> None:
@@ -304,7 +304,7 @@ def test_keep_without_a_picked_picture_goes_by_the_top_of_the_screen() -> None:
     live.say("yellow")
     tops = [LOOKS[int(picture[1:])][0] for picture in live.conversation.here.shown[:5]]
     live.keep("top", turn=1)
-    [value] = [part.value for part in live.last_query.parts if part.value is not None]
+    [value] = [part.value for part in live.ranking().query.parts if part.value is not None]
     assert value == ("top", max(dict.fromkeys(tops), key=tops.count))
 
 
@@ -314,7 +314,7 @@ def test_keep_after_going_back_means_the_turn_gone_back_to() -> None:
     live.like("p010")
     live.back_to(1)
     live.keep("bottom", turn=2)
-    assert ("Bottom colour", "blue") in [part.value for part in live.last_query.parts]
+    assert ("Bottom colour", "blue") in [part.value for part in live.ranking().query.parts]
 
 
 def test_keep_says_which_attributes_there_are() -> None:
@@ -425,11 +425,11 @@ def test_results_come_before_the_question_and_both_are_those_of_a_whole_turn() -
 def test_a_skipped_question_says_nothing_and_is_never_asked_again() -> None:
     live = session()
     first = live.say("something")
-    before, asked = live.last_query, [live.question]
+    before, asked = live.ranking().query, [live.question]
     while live.question is not None:
         skipped = live.skip()
         assert list(skipped) == list(first)
-        assert live.last_query.parts == before.parts
+        assert live.ranking().query.parts == before.parts
         asked.append(live.question)
     texts = [question.text for question in asked if question is not None]
     assert sorted(texts) == ["Which bottom colour is it?", "Which top is it?"]
@@ -444,7 +444,7 @@ def test_what_was_skipped_is_asked_again_on_a_branch_from_before() -> None:
     live.back_to(1)
     assert live.question == first
     live.answer("red")
-    assert [part.label for part in live.last_query.parts if part.turn == 4]
+    assert [part.label for part in live.ranking().query.parts if part.turn == 4]
 
 
 def test_a_script_line_skips_what_is_asked_at_that_moment() -> None:
@@ -522,7 +522,7 @@ def test_the_image_of_a_turn_is_found_by_its_name(tmp_path: Path) -> None:
 def test_scores_shown_are_those_of_the_gallery() -> None:
     live = session()
     hits = live.say("green over red")
-    total_n = GALLERY.scores(live.last_query).total_n
+    total_n = GALLERY.scores(live.ranking().query).total_n
     expected = [round(float(total_n[GALLERY.row(hit.id)]), 4) for hit in hits]
     assert [hit.score for hit in hits] == expected == sorted(expected, reverse=True)
     assert np.isclose(max(expected), total_n.max(), atol=1e-4)

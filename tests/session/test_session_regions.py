@@ -150,13 +150,13 @@ def test_ranks_are_exact_where_scores_on_screen_need_not_be(monkeypatch: pytest.
     exact, near = (session(gallery=gallery) for _ in range(2))
     exact.say("red")
     shown = exact.say("purple")
-    monkeypatch.setattr(scores, "MANY", 100)
+    monkeypatch.setattr(scores, "MAX_EXACT", 100)
     near.say("red")
     assert ids(near.say("purple")) == ids(shown)
     names = gallery.snapshot.ids[::23]
     monkeypatch.undo()
     expected = [exact.rank_bounds(name) for name in names]
-    monkeypatch.setattr(scores, "MANY", 100)
+    monkeypatch.setattr(scores, "MAX_EXACT", 100)
     assert [near.rank_bounds(name) for name in names] == expected
 
 
@@ -219,10 +219,10 @@ def test_an_answer_that_was_chosen_moves_what_shows_it_up_and_all_else_down(retr
     before_n = scores_of_all(live)
     hits = live.take(Answer(WHICH_TOP, "red"))
     # Of 64 pictures 8 are red: answered so by 0.98 of them, and by 0.01 of the others; by 0.13125 of all.
-    red, other = (np.log(likely / 0.13125) / live.last_query.sharpness for likely in (0.98, 0.01))
+    red, other = (np.log(likely / 0.13125) / live.ranking().query.sharpness for likely in (0.98, 0.01))
     expected_n = [red if top == "red" else other for top, _ in LOOKS]
     np.testing.assert_allclose(scores_of_all(live) - before_n, expected_n, atol=1e-5)
-    assert [part.turn for part in live.last_query.parts] == [1]  # the retriever did not hear of it
+    assert [part.turn for part in live.ranking().query.parts] == [1]  # the retriever did not hear of it
     for hit in hits:
         said, answered = hit.why["turns"]
         assert (answered["turn"], answered["parts"]) == (2, ["Which top is it? red"])
@@ -237,7 +237,7 @@ def test_who_skips_or_does_not_know_changes_no_score(retriever: Retriever[Any], 
     live.say("green")
     before_n = scores_of_all(live)
     live.take(Answer(WHICH_TOP, nothing))
-    assert live.last_query.evidence == ()
+    assert live.ranking().query.evidence == ()
     np.testing.assert_array_equal(scores_of_all(live), before_n)
 
 
@@ -245,8 +245,8 @@ def test_words_of_ones_own_are_heard_by_the_retriever_and_count_besides() -> Non
     live = session(Composer())
     live.say("green")
     hits = live.take(Answer(WHICH_TOP, "a red one"))
-    assert [evidence.turn for evidence in live.last_query.evidence] == [2]
-    assert "a red one" in [part.label for part in live.last_query.parts if part.turn == 2]
+    assert [evidence.turn for evidence in live.ranking().query.evidence] == [2]
+    assert "a red one" in [part.label for part in live.ranking().query.parts if part.turn == 2]
     assert sum(turn["adds"] for turn in hits[0].why["turns"]) == pytest.approx(hits[0].score, abs=1e-3)
 
 
@@ -286,10 +286,10 @@ def test_a_picture_that_a_conversation_goes_on_from_takes_back_what_was_answered
     live.say("green")
     live.take(Answer(WHICH_TOP, "red"))
     live.like("p001", turn=1)
-    assert not live.last_query.evidence
+    assert not live.ranking().query.evidence
     live.back_to(2)
     live.like("p001", turn=2)
-    assert [evidence.turn for evidence in live.last_query.evidence] == [2]
+    assert [evidence.turn for evidence in live.ranking().query.evidence] == [2]
 
 
 def test_an_answer_about_a_column_that_has_gone_is_read_as_words() -> None:

@@ -18,9 +18,11 @@ from viewfinder.cluster.embedding import EmbeddingActor
 from viewfinder.encoders.base import Encoded, Pixels, unit_rows
 from viewfinder.errors import BadInput, PartFailed
 from viewfinder.pictures import BadFile, FoundFile
-from viewfinder.pictures.formats import EXTRAS
+from viewfinder.pictures.formats import READER_EXTRAS
 from viewfinder.store import ingest, tables
-from viewfinder.store.ingest import AddReport, EmbeddedFile, Ingest, note_descriptions
+from viewfinder.store.descriptions import record_entries
+from viewfinder.store.ingest import EmbeddedFile, Ingest
+from viewfinder.store.reports import AddReport
 from viewfinder.store.rows import Failure, PictureRow
 from viewfinder.store.store import Store
 from viewfinder.testing import COLOURS, ColourEncoder, draw_halves, tiny_pictures
@@ -107,8 +109,8 @@ def test_a_touched_file_is_read_and_found_unchanged(bench: Bench) -> None:
 def test_a_moved_and_a_renamed_picture_keep_everything(bench: Bench) -> None:
     first, second = tiny_pictures(bench.folder, 2)
     bench.add()
-    note_descriptions(
-        bench.store, {first.path: ["a caption"], second.path: ["another"]}, {first.path: [{"colour": "red"}]}
+    record_entries(
+        bench.store, {first.path: [(["a caption"], {}), ([], {"colour": "red"})], second.path: [(["another"], {})]}
     )
     before, vectors = bench.rows(), {picture: bench.vector(picture) for picture in bench.rows()}
     (bench.folder / "deep").mkdir()
@@ -124,7 +126,7 @@ def test_a_moved_and_a_renamed_picture_keep_everything(bench: Bench) -> None:
 def test_two_files_that_change_places_keep_their_captions(bench: Bench) -> None:
     first, second = tiny_pictures(bench.folder, 2)
     bench.add()
-    note_descriptions(bench.store, {first.path: ["one"], second.path: ["two"]}, {})
+    record_entries(bench.store, {first.path: [(["one"], {})], second.path: [(["two"], {})]})
     scratch = first.path.rename(bench.folder / "scratch")
     second.path.rename(first.path)
     scratch.rename(second.path)
@@ -195,14 +197,14 @@ def test_a_known_bad_file_is_counted_but_not_read_again(bench: Bench, monkeypatc
     bench.folder.mkdir()
     (bench.folder / "bad.png").write_bytes(b"not a picture at all")
     first = bench.add()
-    monkeypatch.setattr(ingest.Ingest, "_take", lambda *_: pytest.fail("a file was read"))
+    monkeypatch.setattr(ingest.Ingest, "_take_batch", lambda *_: pytest.fail("a file was read"))
     second = bench.add()
     assert counts(second) == counts(first) == {"found": 1, "quarantined": 1}
     assert second.failures == first.failures
 
 
 def test_a_report_counts_all_failures_and_lists_the_first(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ingest, "MAX_FAILURES", 2)
+    monkeypatch.setattr(ingest, "MAX_LISTED_FAILURES", 2)
     bench.folder.mkdir()
     for name in ("a", "b", "c"):
         (bench.folder / f"{name}.png").write_bytes(b"not a picture at all")
@@ -257,7 +259,7 @@ def test_an_interrupted_run_keeps_its_batches_and_the_next_goes_on(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tiny_pictures(bench.folder, 10)
-    for name, value in (("FIRST_BATCH", 4), ("MAX_BATCH", 4), ("SECONDS", 1e6)):
+    for name, value in (("FIRST_BATCH", 4), ("MAX_BATCH", 4), ("COMMIT_EVERY_S", 1e6)):
         monkeypatch.setattr(tables, name, value)
     seen: list[tuple[int, int]] = []
     run = Ingest(bench.store, ENCODER, workers=1)
@@ -300,6 +302,7 @@ class Counting(ColourEncoder):
 def test_a_batch_is_stored_while_the_next_one_is_encoded(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     tiny_pictures(bench.folder, 8)
     monkeypatch.setattr(tables, "FIRST_BATCH", 4)
+    monkeypatch.setattr(ingest, "COMMIT_EVERY_S", 1e6)  # no reading is slow
     encoder, stored = Counting(), bench.store.add
 
     def store_when_the_next_is_encoded(*given: Any) -> None:
@@ -317,7 +320,8 @@ def test_a_batch_whose_files_come_slowly_is_stored_before_the_next_is_read(
 ) -> None:
     tiny_pictures(bench.folder, 8)
     monkeypatch.setattr(tables, "FIRST_BATCH", 4)
-    monkeypatch.setattr(ingest, "SECONDS", 0.0)  # any reading is slow
+    monkeypatch.setattr(ingest, "COMMIT_EVERY_S", 0.0)  # any reading is slow
+    monkeypatch.setattr(tables, "COMMIT_EVERY_S", 1e6)  # and no batch is made smaller for it
     encoder, seen = Counting(), list[int]()
     Ingest(bench.store, encoder, workers=1).run([bench.folder], progress=lambda *at: seen.append(encoder.seen))
     assert seen == [4, 8]
@@ -348,23 +352,22 @@ def test_a_folder_without_pictures_is_said(bench: Bench) -> None:
 def test_captions_gather_without_repeats_and_catalogue_values_are_replaced(bench: Bench) -> None:
     [drawn] = tiny_pictures(bench.folder, 1)
     bench.add()
-    assert (
-        note_descriptions(bench.store, {drawn.path: ["one", "two"]}, {drawn.path: [{"a": "x"}, {"a": "y", "b": "z"}]})
-        == 1
-    )
-    assert note_descriptions(bench.store, {drawn.path: ["two", "three"]}, {drawn.path: [{"a": "w"}]}) == 1
+    both = [(["one", "two"], {"a": "x"}), ([], {"a": "y", "b": "z"})]
+    assert record_entries(bench.store, {drawn.path: both}) == 1
+    assert record_entries(bench.store, {drawn.path: [(["two", "three"], {"a": "w"})]}) == 1
     row = bench.of(drawn.path)
     assert row.captions == ("one", "two", "three")
     assert row.attributes == {"a": ("w",), "b": ("z",)}
-    assert note_descriptions(bench.store, {drawn.path: ["one"]}, {drawn.path: [{"a": "w"}]}) == 0
+    assert record_entries(bench.store, {drawn.path: [(["one"], {"a": "w"})]}) == 0
 
 
 def test_all_paths_of_a_picture_are_described_as_one(bench: Bench) -> None:
     [drawn] = tiny_pictures(bench.folder, 1)
     copy = Path(shutil.copy(drawn.path, bench.folder / "copy.png"))
     bench.add()
-    note_descriptions(
-        bench.store, {}, {drawn.path: [{"season": "Summer"}], copy: [{"season": "Winter"}, {"season": "Summer"}]}
+    record_entries(
+        bench.store,
+        {drawn.path: [([], {"season": "Summer"})], copy: [([], {"season": "Winter"}), ([], {"season": "Summer"})]},
     )
     assert set(bench.of(copy).attributes["season"]) == {"Summer", "Winter"}
 
@@ -382,7 +385,7 @@ def test_what_was_quarantined_for_want_of_a_package_is_read_again_when_it_is_the
     [picture] = tiny_pictures(bench.folder, 1)
     status = picture.path.stat()
     for reason, read in (
-        (EXTRAS["pillow_heif"], 1),  # installed here
+        (READER_EXTRAS["pillow_heif"], 1),  # installed here
         ("HEIC pictures need an extra: pip install 'viewfinder[heic]'", 1),  # as earlier versions said it
         ("HEIC pictures need something else", 0),
         ("too many pixels: 15000 x 12000 is over the limit of 150 megapixels", 1),

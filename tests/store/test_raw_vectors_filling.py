@@ -25,7 +25,8 @@ from viewfinder.pictures import Stretch, decode_one
 from viewfinder.search.raw_vectors import RawVectors
 from viewfinder.store import tables
 from viewfinder.store.ingest import Ingest
-from viewfinder.store.regions import FillReport, RegionTable, StoredVectors, fill_regions
+from viewfinder.store.regions import RegionTable, StoredVectors, fill_regions
+from viewfinder.store.reports import FillReport
 from viewfinder.store.store import Store
 from viewfinder.testing import ColourEncoder, draw_halves, tiny_pictures
 
@@ -158,7 +159,7 @@ def test_where_no_file_is_left_no_table_is_made(bench: Bench) -> None:
 
 
 def test_progress_counts_batches_those_left_out_included(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in (("FIRST_BATCH", 2), ("MAX_BATCH", 2), ("SECONDS", 1e6)):
+    for name, value in (("FIRST_BATCH", 2), ("MAX_BATCH", 2), ("COMMIT_EVERY_S", 1e6)):
         monkeypatch.setattr(tables, name, value)
     bench.drawn[3].write_bytes(b"damaged")
     told: list[tuple[int, int]] = []
@@ -205,7 +206,7 @@ def test_of_two_that_fill_one_waits_and_tells_how_far_the_other_is(bench: Bench)
 
 
 def test_raw_vectors_come_in_any_order_a_batch_at_a_time(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("viewfinder.store.regions.READ", 4)
+    monkeypatch.setattr("viewfinder.store.regions.MAX_READ", 4)
     bench.fill()
     raw = StoredVectors(bench.store, ColourEncoder())
     assert isinstance(raw, RawVectors)

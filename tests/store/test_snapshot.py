@@ -14,7 +14,7 @@ import pytest
 
 from viewfinder.errors import LibraryError, NotALibrary, UnknownName
 from viewfinder.store.rows import FileRecord, PictureRow
-from viewfinder.store.snapshot import Snapshot, newest_version, read_generation
+from viewfinder.store.snapshot import Snapshot, find_newest_version, read_generation
 from viewfinder.store.snapshot_files import load_snapshot
 from viewfinder.store.store import Store
 
@@ -109,9 +109,9 @@ def test_unknown_naming_schemes_of_manifests_still_change_with_every_version(tmp
     versions.mkdir(parents=True)
     for name in ("one.manifest", "latest_version_hint.json"):
         (versions / name).touch()
-    first = newest_version(tmp_path, "x")
+    first = find_newest_version(tmp_path, "x")
     (versions / "two.manifest").touch()
-    assert first is not None and newest_version(tmp_path, "x") != first
+    assert first is not None and find_newest_version(tmp_path, "x") != first
 
 
 def test_the_older_naming_scheme_counts_upwards(tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ def test_the_older_naming_scheme_counts_upwards(tmp_path: Path) -> None:
     versions.mkdir(parents=True)
     for name in ("9.manifest", "10.manifest"):
         (versions / name).touch()
-    assert newest_version(tmp_path, "x") == "10"
+    assert find_newest_version(tmp_path, "x") == "10"
 
 
 def test_a_fresh_snapshot_is_opened_without_importing_lance(store: Store) -> None:

@@ -14,7 +14,7 @@ from jaxtyping import Float, Float32
 from viewfinder.encoders.base import Calibration, unit_rows
 from viewfinder.encoders.starter.encoder import NAMES, RAW_WIDTH, VISUAL, Head
 from viewfinder.encoders.starter.fit import CaptionedVectors
-from viewfinder.search.verdicts import LIKELY, Judgement, Spread, judge_conversation
+from viewfinder.search.verdicts import MIN_LIKELY, Judgement, Spread, judge_conversation
 from viewfinder.tuning import verdicts
 from viewfinder.tuning.verdicts import (
     Photographs,
@@ -26,8 +26,8 @@ from viewfinder.tuning.verdicts import (
     fit_logistic,
     make_fragment,
 )
-from viewfinder.wording.content import SMALL_WORDS
 from viewfinder.wording.stems import stems
+from viewfinder.wording.stop_words import WITHOUT_CONTENT
 
 CAPTION = "A brown dog is running on the wide beach with 2 sticks"
 COLOURS = ("red", "blue", "green", "black", "white", "brown")
@@ -41,7 +41,7 @@ def test_a_fragment_is_one_to_four_words_side_by_side_without_small_ones() -> No
     fragments = [make_fragment(CAPTION, random.Random(seed)) for seed in range(200)]
     assert all(fragment in words for fragment in fragments)
     assert {len(fragment.split()) for fragment in fragments} == {1, 2, 3, 4}
-    assert not SMALL_WORDS & {word for fragment in fragments for word in fragment.split()}
+    assert not WITHOUT_CONTENT & {word for fragment in fragments for word in fragment.split()}
     assert make_fragment("It is on a.", random.Random(0)) == "It is on a."
 
 
@@ -69,7 +69,7 @@ def test_a_known_curve_is_found_whatever_its_features_are_measured_in() -> None:
 def sentences(texts: Sequence[str]) -> Float32[np.ndarray, "m s"]:
     rows_ms = np.zeros((len(texts), NAMES), np.float32)
     for row_s, text in zip(rows_ms, texts, strict=True):
-        for word in sorted(set(stems(text)) - SMALL_WORDS):
+        for word in sorted(set(stems(text)) - WITHOUT_CONTENT):
             row_s[:WIDTH] += np.random.default_rng(list(word.encode())).standard_normal(WIDTH)
     return np.asarray(unit_rows(rows_ms), np.float32)
 
@@ -125,8 +125,8 @@ def test_a_drawn_world_is_told_from_what_is_not_in_it(monkeypatch: pytest.Monkey
     assert np.mean([one.verdict != "nothing" for one in there]) > 0.9
     assert np.mean([one.verdict != "nothing" for one in absent]) < 0.2
     # Of what is there the picture meant is likelier than the others.
-    own = [one.match(n) for n, one in enumerate(there)]
-    others = [one.match((n + 7) % 50) for n, one in enumerate(there)]
+    own = [one.matches([n])[0] for n, one in enumerate(there)]
+    others = [one.matches([(n + 7) % 50])[0] for n, one in enumerate(there)]
     assert np.mean(own) > 0.7
     assert np.mean(others) < 0.3
     again = calibrate_conversations(head, sentences, photographs(60, 1), photographs(120, 2), not_there)
@@ -149,7 +149,7 @@ def test_a_collection_says_itself_what_its_scores_mean() -> None:
         said_n = (texts_md[0] @ seen_nd.T - background_n).astype(np.float32)
         judged = judge_conversation(known, Spread.of(said_n), lambda rows_k: said_n[rows_k], texts_md, [text])
         best = np.argsort(-said_n)[:10].tolist()
-        return judged.verdict, [held[row] == text for row in best if judged.match(row) >= LIKELY]
+        return judged.verdict, [held[row] == text for row in best if judged.matches([row])[0] >= MIN_LIKELY]
 
     here, absent = [likely(text) for text in sorted(set(held))], [likely(text) for text in others]
     assert len(absent) >= 3

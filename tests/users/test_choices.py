@@ -6,7 +6,7 @@ import pytest
 
 from viewfinder.conversation import Question
 from viewfinder.users import AnnotatedPhotos, AnnotationAnswerer, PhotoNotes
-from viewfinder.users.captions import holds
+from viewfinder.users.captions import supports_choice
 
 DOG = (
     "A black dog is running through deep snow .",
@@ -58,5 +58,7 @@ def test_boxes_tell_numbers_where_captions_do_not_contradict() -> None:
 
 
 def test_a_choice_of_several_words_needs_all_of_them() -> None:
-    assert holds("a red ball", "a dog with a red ball") and not holds("a red ball", "a red dog")
-    assert holds("a stick or branch", "dog with branches") and holds("by the water", "near the ocean", "place")
+    assert supports_choice("a red ball", "a dog with a red ball") and not supports_choice("a red ball", "a red dog")
+    assert supports_choice("a stick or branch", "dog with branches") and supports_choice(
+        "by the water", "near the ocean", "place"
+    )

@@ -10,7 +10,7 @@ from viewfinder.conversation import Question
 from viewfinder.data.truth import PictureTruth
 from viewfinder.users import Oracle
 from viewfinder.users.goods import CatalogueVocabulary, attribute_head
-from viewfinder.users.words import contains_phrase
+from viewfinder.wording.phrases import contains_phrase
 
 
 def ask(wanted: PictureTruth, *others: PictureTruth, text: str) -> str:

@@ -12,17 +12,15 @@ from viewfinder.conversation import Question
 from viewfinder.data.truth import PictureTruth
 from viewfinder.errors import UnknownName
 from viewfinder.users import Answerer, Oracle
-from viewfinder.users.words import NUMBER_WORDS
-from viewfinder.wording.replies import is_dont_know
+from viewfinder.wording.numbers import NUMBER_WORDS, NUMBERS
+from viewfinder.wording.replies import CANT_TELL, is_dont_know
 from viewfinder.worlds.kinds import COLOURS, KINDS, PLACES
 from viewfinder.worlds.records import picture_truth, scene_dialogue
 from viewfinder.worlds.scene import PREDICATES, Scene, relation_holds, sample_scene
 from viewfinder.worlds.words import (
-    CANT_TELL,
     COLOUR_WORDS,
     LEADS,
     NOUNS,
-    NUMBERS,
     PATTERN_ADJECTIVES,
     PATTERN_NOUNS,
     PLACE_NOUNS,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from viewfinder.conversation import Question
 from viewfinder.errors import BadInput
 from viewfinder.users import SpeakingStyle
-from viewfinder.users.person import make_vague, make_wrong_answer, mend_articles, misspeak
+from viewfinder.users.person import make_vague, make_wrong_answer, misspeak
 
 SEEDS = st.integers(0, 10**6)
 TEXT = "a small red car left of two striped orange cups"
@@ -65,10 +65,6 @@ def test_a_wrong_answer_is_one_of_the_choices(seed: int) -> None:
 
 def test_what_nobody_can_get_wrong_is_not_known() -> None:
     assert make_wrong_answer("a striking resemblance", Question("?"), rng()) == "don't know"
-
-
-def test_articles_follow_the_word() -> None:
-    assert mend_articles("A orange car, an red one and an cat") == "An orange car, a red one and a cat"
 
 
 @pytest.mark.parametrize(

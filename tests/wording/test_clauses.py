@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from viewfinder.wording.clauses import Clauses, clauses_in_context, split_clauses
+from viewfinder.wording.clauses import Clauses, split_clauses, split_clauses_in_context
 
 WORDS = ["dog", "red", "no", "not", "without", "but", "and", "the", "a", "with", "on", ",", ".", "only", "any", "-"]
 
@@ -40,13 +40,13 @@ def test_words_that_only_look_like_a_negation_are_left_alone(text: str) -> None:
 @pytest.mark.parametrize("text", ["no, two of them", "No. two of them", "nope: two of them"])
 def test_a_correction_is_read_with_what_it_corrects(text: str) -> None:
     assert split_clauses(text) == Clauses("two of them")
-    assert clauses_in_context(text, "dogs on grass") == Clauses("dogs on grass, two of them")
-    assert clauses_in_context(text, "") == Clauses("two of them")
+    assert split_clauses_in_context(text, "dogs on grass") == Clauses("dogs on grass, two of them")
+    assert split_clauses_in_context(text, "") == Clauses("two of them")
 
 
 @pytest.mark.parametrize("text", ["two of them", "no people", "no, no people"])
 def test_what_corrects_nothing_stands_alone(text: str) -> None:
-    assert clauses_in_context(text, "dogs on grass") == split_clauses(text)
+    assert split_clauses_in_context(text, "dogs on grass") == split_clauses(text)
 
 
 def test_capitals_do_not_hide_a_negation() -> None:

@@ -19,7 +19,7 @@ from viewfinder.worlds.catalogue.items import item_truth, sample_item
 from viewfinder.worlds.catalogue.statements import caption_item
 from viewfinder.worlds.catalogue.transactions import SETTINGS, make_transactions
 from viewfinder.worlds.chatsearch import PicturedScene, chat_samples
-from viewfinder.worlds.grammar import lean_on, speaker_for
+from viewfinder.worlds.grammar import lean_on, make_speaker
 from viewfinder.worlds.kinds import Light
 from viewfinder.worlds.language import caption_scene, describe_regions
 from viewfinder.worlds.records import file_name, picture_truth, scene_dialogue
@@ -147,7 +147,7 @@ def test_what_stays_is_not_named_again() -> None:
         return Scene(1, number, "beach", light, tuple(things))
 
     before, after = scene(1, "day", ("dog", "black")), scene(2, "night", ("dog", "white"))
-    wish = lean_on(speaker_for(after, "test"), before)
+    wish = lean_on(make_speaker(after, "test"), before)
     assert wish is not None and wish.place and wish.things in {"a dog", "a puppy"}
     assert re.match(r"(in|at) the (very )?same (place|spot), ", wish.change)
     assert re.search(r"(at night|in the dark) and with it in (snow-)?white$", wish.change)

@@ -14,8 +14,8 @@ from viewfinder.worlds.kinds import HEIGHT, WIDTH
 from viewfinder.worlds.language import caption_scene, describe_regions
 from viewfinder.worlds.records import file_name, scene_dialogue
 from viewfinder.worlds.scene import box_overlap, sample_scene
-from viewfinder.worlds.stock import COLUMNS, DRAWN, Stock, cut_out, open_shop, stock_of
-from viewfinder.worlds.words import nouns_of, plural_of
+from viewfinder.worlds.stock import DRAWN, SHOP_COLUMNS, Stock, cut_out, open_shop, stock_of
+from viewfinder.worlds.words import make_nouns
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data" / "fashion-products"
 
@@ -32,7 +32,7 @@ def _shop(folder: Path, each: int = 4) -> Path:
     (folder / "images").mkdir(parents=True)
     with (folder / "products.csv").open("w", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(COLUMNS)
+        writer.writerow(SHOP_COLUMNS)
         for number in range(3 * each):
             colour = list(INKS)[number % 3]
             name = "Striped thing" if number % 2 else "thing"
@@ -72,11 +72,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Stock:
     ],
 )
 def test_article_types_become_nouns(article: str, singular: str, plural: str) -> None:
-    assert nouns_of(article)[0] == (singular, plural)
-
-
-def test_plurals_follow_rules() -> None:
-    assert [plural_of(word) for word in ("box", "toy", "brush", "lady")] == ["boxes", "toys", "brushes", "ladies"]
+    assert make_nouns(article)[0] == (singular, plural)
 
 
 def test_kinds_and_colours_come_from_the_table(stock: Stock) -> None:

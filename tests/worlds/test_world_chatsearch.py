@@ -5,7 +5,7 @@ import pytest
 
 from viewfinder.data.chatsearch import ChatSample, ImageItem, TextItem
 from viewfinder.worlds.chatsearch import PicturedScene, chat_samples, nearest_scenes, scene_likeness
-from viewfinder.worlds.grammar import change_clauses, change_instruction, speaker_for
+from viewfinder.worlds.grammar import change_clauses, change_instruction, make_speaker
 from viewfinder.worlds.kinds import Light
 from viewfinder.worlds.scene import Scene, Thing, sample_scene
 
@@ -90,7 +90,7 @@ def test_neighbours_are_those_of_a_slow_search(monkeypatch: pytest.MonkeyPatch) 
         assert [like[other] for other in found[at]] == pytest.approx(
             [like[i] for i in order if like[i] >= 0.5] or [max(like)]
         )
-    monkeypatch.setattr("viewfinder.worlds.chatsearch.BLOCK", 10)
+    monkeypatch.setattr("viewfinder.worlds.chatsearch.MAX_BLOCK", 10)
     for at, near in enumerate(nearest_scenes(few, most=3, least=0.5)):
         assert near and all(other // 10 == at // 10 and other != at for other in near)
 
@@ -121,7 +121,7 @@ def test_a_scene_alone_has_no_neighbour() -> None:
 )  # fmt: skip
 def test_a_change_says_what_is_different(before: Scene, after: Scene, words: str) -> None:
     for at in range(20):
-        said = change_clauses(speaker_for(after, f"test/{at}"), before)
+        said = change_clauses(make_speaker(after, f"test/{at}"), before)
         assert len(said) == 1 and re.search(words, said[0]), said
 
 
@@ -130,10 +130,10 @@ def test_the_main_differences_come_first_and_three_are_said() -> None:
         _scene("beach", "day", ("dog", "black"), ("car", "red")),
         _scene("snow", "night", ("dog", "white"), ("hat", "red")),
     )
-    said = change_clauses(speaker_for(after, "test"), before)
+    said = change_clauses(make_speaker(after, "test"), before)
     assert re.search("snow|winter", said[0]) and "hat" in said[1] and re.search("car|automobile", said[2])
     assert "white" in said[3]
-    text = change_instruction(speaker_for(after, "test"), before)
+    text = change_instruction(make_speaker(after, "test"), before)
     assert " and " in text and "white" not in text
 
 

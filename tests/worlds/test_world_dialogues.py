@@ -4,7 +4,9 @@ from collections import Counter, defaultdict
 import pytest
 
 from viewfinder.data.dialogues import Dialogue, Round
-from viewfinder.worlds.grammar import absent_kinds, speaker_for
+from viewfinder.wording.numbers import NUMBERS
+from viewfinder.wording.replies import CANT_TELL
+from viewfinder.worlds.grammar import list_absent_kinds, make_speaker
 from viewfinder.worlds.kinds import Box
 from viewfinder.worlds.questions import (
     AnsweredQuestion,
@@ -19,7 +21,7 @@ from viewfinder.worlds.questions import (
 )
 from viewfinder.worlds.records import next_question, scene_dialogue, visdial_record
 from viewfinder.worlds.scene import Scene, Thing, sample_scene
-from viewfinder.worlds.words import CANT_TELL, NOUNS, NUMBERS
+from viewfinder.worlds.words import NOUNS
 
 SCENES = [sample_scene(seed=7, number=number) for number in range(1, 61)]
 DIALOGUES = [scene_dialogue(scene, f"images/{scene.number}.jpg") for scene in SCENES]
@@ -42,7 +44,7 @@ def _answers(maker: object, *kinds: str, scene: Scene = SCENE, tries: int = 60) 
     assert callable(maker)
     found: dict[str, str] = {}
     for at in range(tries):
-        asked = maker(speaker_for(scene, f"test/{at}"), AskerKnowledge(kinds=set(kinds)))
+        asked = maker(make_speaker(scene, f"test/{at}"), AskerKnowledge(kinds=set(kinds)))
         if isinstance(asked, AnsweredQuestion):
             found[asked.question] = asked.answer
     return found
@@ -74,7 +76,7 @@ def test_what_is_said_to_be_there_is_there_and_what_is_denied_is_not() -> None:
             ):
                 kind, there = KIND_OF[found[1]], turn.answer.startswith("yes")
                 assert (kind in scene.counts()) is there, turn
-                assert there or kind in absent_kinds(scene)
+                assert there or kind in list_absent_kinds(scene)
                 checked[there] += 1
     assert min(checked.values()) > 20
 
@@ -130,24 +132,24 @@ def test_nobody_can_tell_the_time_of_day_in_a_room() -> None:
 
 
 def test_a_name_tells_a_thing_from_its_like_and_hides_what_is_asked() -> None:
-    names = {speaker_for(SCENE, f"name/{at}").pinpoint(DOG, hide="column") for at in range(20)}
+    names = {make_speaker(SCENE, f"name/{at}").pinpoint(DOG, hide="column") for at in range(20)}
     assert names == {"the black dog", "the black puppy"}
-    assert {speaker_for(SCENE, f"name/{at}").pinpoint(BALL) for at in range(5)} == {"the ball"}
+    assert {make_speaker(SCENE, f"name/{at}").pinpoint(BALL) for at in range(5)} == {"the ball"}
     twin = Scene(1, 1, "meadow", "day", (DOG, _thing(2, "dog", "black", (30, 280, 60, 50)), BALL))
-    assert speaker_for(twin, "name").pinpoint(DOG) == ""
+    assert make_speaker(twin, "name").pinpoint(DOG) == ""
 
 
 def test_what_was_told_is_not_asked_again() -> None:
     known = AskerKnowledge(kinds={"dog", "ball"})
     for at in range(25):
-        asked = next_question(speaker_for(SCENE, f"long/{at}"), known)
+        asked = next_question(make_speaker(SCENE, f"long/{at}"), known)
         assert known.is_news(asked)
         known.learn(asked)
         assert not known.is_news(asked)
 
 
 def test_presence_brings_a_kind_to_light() -> None:
-    speaker, known = speaker_for(SCENE, "presence"), AskerKnowledge()
+    speaker, known = make_speaker(SCENE, "presence"), AskerKnowledge()
     while "ball" not in known.kinds:
         asked = ask_presence(speaker, known)
         assert asked is not None

@@ -17,7 +17,7 @@ import typer
 from viewfinder.cli.chat import chat, demo
 from viewfinder.cli.data import construct, dialogues, world
 from viewfinder.cli.doctor import bench, doctor
-from viewfinder.cli.ending import FAILED, INTERRUPTED, WRONG_USE, debugging, end_by, report_failure, silence_stdout
+from viewfinder.cli.ending import FAILED, INTERRUPTED, WRONG_USE, end_by, is_debugging, report_failure, silence_stdout
 from viewfinder.cli.evaluate import compare, evaluate
 from viewfinder.cli.library import add, failures, find, prune, remove, repair, status, tune, values, verify
 from viewfinder.cli.serve import review, serve, token
@@ -50,21 +50,21 @@ def viewfinder(version: Annotated[bool, typer.Option("--version", help="Print th
     warn_of_little_memory()
 
 
-ENOUGH_MEMORY = 2_500_000_000
+MIN_MEMORY = 2_500_000_000
 """Address space that reading pictures and words takes, in bytes; with less, libraries abort or say odd things."""
 
 
 def warn_of_little_memory() -> None:
-    """Says beforehand what would otherwise end in somebody else's words."""
+    """Warns of too little memory, which would otherwise end in a library's own obscure words."""
     try:
         import resource
     except ImportError:  # Windows has no such limit
         return
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-    if limit != resource.RLIM_INFINITY and limit < ENOUGH_MEMORY:
+    if limit != resource.RLIM_INFINITY and limit < MIN_MEMORY:
         typer.echo(
             f"viewfinder: memory is limited to {limit / 1e9:.1f} GB here (ulimit -v), and searching needs "
-            f"{ENOUGH_MEMORY / 1e9:g} GB: raise the limit if this fails",
+            f"{MIN_MEMORY / 1e9:g} GB: raise the limit if this fails",
             err=True,
         )
 
@@ -106,7 +106,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # file names may hold any bytes
-    if not debugging():
+    if not is_debugging():
         warnings.simplefilter("ignore")
     gc.set_threshold(50_000)  # what is imported stays: looking through it for garbage is a tenth of a cold `find`
     try:

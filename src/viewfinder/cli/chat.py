@@ -19,7 +19,7 @@ from viewfinder.cli.options import (
     option,
     prepare_encoder,
 )
-from viewfinder.cli.output import count_noun, notifier, print_json, print_line, print_note
+from viewfinder.cli.output import count_noun, make_notifier, print_json, print_line, print_note
 from viewfinder.errors import BadInput
 from viewfinder.training.progress import progress_bar
 
@@ -65,27 +65,27 @@ def chat(
             f"{left_out[0].path} ({left_out[0].reason}): `viewfinder add` takes in what changed, `viewfinder prune` "
             "forgets what is gone"
         )
-    teller = TurnPrinter(as_json, preview and not as_json)
+    printer = TurnPrinter(as_json, preview and not as_json)
     if script is not None:
         from viewfinder.cli.typed import play_script
 
         for _, hits in play_script(session, script):
-            teller.tell(session, hits, echo=True)
+            printer.print_turn(session, hits, echo=True)
             if not as_json:
                 print_line()
         return 0
     from viewfinder.cli.terminal import Terminal
 
-    return Terminal(collection, session, teller, found, questioner, n).run()
+    return Terminal(collection, session, printer, found, questioner, n).run()
 
 
 SCRIPT = Path(__file__).with_name("demo.json")
-SHOWN = 5
+DEMO_RESULTS = 5
 
 
 @dataclass(frozen=True)
 class Demo:
-    """Which world is drawn, which of its pictures is looked for, and what is said."""
+    """The plan of the demo: the world that is drawn, the picture that is looked for, and the turns."""
 
     pictures: int
     seed: int
@@ -114,7 +114,7 @@ def demo(
     if not as_json:
         print_line(f"Looking for {plan.target}: {plan.meaning}")
         print_line()
-    session = library.chat(n=SHOWN)
+    session = library.chat(n=DEMO_RESULTS)
     taken = [_take_turn(session, turn, target, TurnPrinter(), quiet=as_json) for turn in plan.turns]
     if as_json:
         print_json({"library": str(library.folder), "target": target, "turns": taken})
@@ -124,10 +124,10 @@ def demo(
         print_line(f"Go on yourself: viewfinder chat --library {library.folder}")
         print_line(f"Or in the browser: viewfinder serve --library {library.folder}")
     serves = sys.stdin.isatty() and sys.stdout.isatty() and not as_json if serve is None else serve
-    return _serve(library.folder) if serves else 0
+    return _serve_demo(library.folder) if serves else 0
 
 
-def _serve(folder: Path) -> int:
+def _serve_demo(folder: Path) -> int:
     """The page over the demo's library; on another port where a server runs already."""
     from viewfinder.cli.serve import read_server_settings, serve_library
     from viewfinder.server.running import open_listener
@@ -145,7 +145,7 @@ def _draw_and_index(plan: Demo, out: Path, *, quiet: bool) -> Library:
     from viewfinder.library import Library
     from viewfinder.worlds import choose_workers, write_scenes
 
-    notify = notifier(quiet)
+    notify = make_notifier(quiet)
     drawn, catalogue = out / "world", out / "world" / "catalogue.csv"
     if not catalogue.exists():  # it is written last
         notify(f"drawing {count_noun(plan.pictures, 'picture')} in {drawn}")
@@ -161,16 +161,16 @@ def _draw_and_index(plan: Demo, out: Path, *, quiet: bool) -> Library:
 
 
 def _take_turn(
-    session: Session, data: dict[str, Any], target: str, teller: TurnPrinter, *, quiet: bool
+    session: Session, data: dict[str, Any], target: str, printer: TurnPrinter, *, quiet: bool
 ) -> dict[str, Any]:
     """Takes one turn of the script and tells what it came to, the target's place included (from 1)."""
-    from viewfinder.cli.terminal import turn_json
+    from viewfinder.cli.terminal import describe_taken_turn
     from viewfinder.cli.typed import parse_script_line
 
     hits = session.take(parse_script_line(json.dumps(data), session.conversation))
     rank = session.rank_of(target) + 1
     if not quiet:
-        teller.tell(session, hits, echo=True)
+        printer.print_turn(session, hits, echo=True)
         print_line(f"   (the picture looked for is number {rank})")
         print_line()
-    return {**turn_json(session, hits), "said": data, "target_rank": rank}
+    return {**describe_taken_turn(session, hits), "said": data, "target_rank": rank}

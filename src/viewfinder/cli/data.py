@@ -22,7 +22,7 @@ from viewfinder.cli.options import (
     load_named_encoder,
     option,
 )
-from viewfinder.cli.output import count_noun, notifier, print_json, print_line, print_note
+from viewfinder.cli.output import count_noun, make_notifier, print_json, print_line, print_note
 from viewfinder.errors import UnknownName
 from viewfinder.training.progress import progress_bar
 
@@ -153,7 +153,7 @@ def construct(
     )  # fmt: skip
     with progress_bar("making dialogues", shown=not as_json) as progress, Interrupts() as stop:
         done = construct_samples(
-            order, make_encoder=partial(load_named_encoder, encoder), notify=notifier(as_json), progress=progress,
+            order, make_encoder=partial(load_named_encoder, encoder), notify=make_notifier(as_json), progress=progress,
             should_stop=stop,
         )  # fmt: skip
     print_json(asdict(done) | {"out": str(done.out)}) if as_json else _say_made(done)
@@ -208,7 +208,7 @@ def dialogues(
 
     One dialogue a picture of the split, each begun with what the data says of it first. They are written as ChatIR
     releases its own; `train chatir` learns from them, `evaluate` replays them. Ctrl-C stops after a conversation.
-    Where captions answer, nobody talks, and a picture has as many dialogues as are needed for all they say.
+    Where captions answer, no user is simulated, and a picture has as many dialogues as are needed for all they say.
     """
     from viewfinder import encoders
     from viewfinder.data.files import need_folder
@@ -226,10 +226,10 @@ def dialogues(
         )  # fmt: skip
         order = generate.GenerationOrder(plan=plan, out=file, rounds=rounds, resume=resume)
         make_encoder = partial(encoders.load_encoder, encoder)
-        model = make_encoder()
+        model, notify = make_encoder(), make_notifier(as_json)
         with progress_bar("holding dialogues", shown=not as_json) as progress, Interrupts() as stop:
             made = generate.generate_dialogues(
-                order, model, make_encoder=make_encoder, notify=notifier(as_json), progress=progress, should_stop=stop
+                order, model, make_encoder=make_encoder, notify=notify, progress=progress, should_stop=stop
             )
     print_json(asdict(made) | {"out": str(made.out)}) if as_json else _say_made_dialogues(made, data, questioner)
     if not made.ended:

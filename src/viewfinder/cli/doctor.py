@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from viewfinder.library import Library
 
 PACKAGES = ("numpy", "PIL", "lancedb", "pyarrow", "onnxruntime", "tokenizers", "safetensors", "filelock", "pathspec")
-"""What searching and indexing import."""
+"""Packages that searching and indexing import."""
 
-ENOUGH_BYTES = 500_000_000
+MIN_FREE_BYTES = 500_000_000
 
 
 @dataclass(frozen=True)
@@ -46,17 +46,17 @@ def doctor(library: LibraryOption = None, as_json: JsonOption = False) -> int:
     folder = library_folder(library)
     looks: tuple[tuple[str, Callable[[], str]], ...] = (
         ("python", lambda: f"{sys.version.split()[0]} at {sys.executable}"),
-        ("packages", _packages),
-        ("encoder", _encoder),
-        ("extras", _extras),
-        ("pictures", _pictures),
-        ("plug-ins", _plugins),
-        ("disk", lambda: _disk(folder)),
-        ("library", lambda: _library(folder)),
-        ("language", _language),
+        ("packages", _check_packages),
+        ("encoder", _check_encoder),
+        ("extras", _list_extras),
+        ("pictures", _check_pictures),
+        ("plug-ins", _check_plugins),
+        ("disk", lambda: _check_disk(folder)),
+        ("library", lambda: _check_library(folder)),
+        ("language", _check_language),
         ("network", lambda: "not needed"),
     )
-    checks = [_checked(name, look) for name, look in looks]
+    checks = [_run_check(name, look) for name, look in looks]
     well = all(check.ok for check in checks)
     if as_json:
         print_json({"ok": well, "checks": [asdict(check) for check in checks]})
@@ -70,7 +70,7 @@ class Broken(Exception):
     """A check that failed; the text says what to do."""
 
 
-def _checked(name: str, look: Callable[[], str]) -> Check:
+def _run_check(name: str, look: Callable[[], str]) -> Check:
     try:
         return Check(name, True, look())
     except Broken as broken:
@@ -79,14 +79,14 @@ def _checked(name: str, look: Callable[[], str]) -> Check:
         return Check(name, False, explain_error(error)[0])
 
 
-def _packages() -> str:
+def _check_packages() -> str:
     missing = [name for name in PACKAGES if find_spec(name) is None]
     if missing:
         raise Broken(f"missing: {', '.join(missing)}; install viewfinder again")
     return f"{len(PACKAGES)} found"
 
 
-def _encoder() -> str:
+def _check_encoder() -> str:
     """Both halves of the starter and the head that joins them; words are tried out."""
     from viewfinder.encoders import load_encoder
 
@@ -95,13 +95,13 @@ def _encoder() -> str:
     return f"{encoder.name}, space {encoder.version}, {width} numbers a picture"
 
 
-def _extras() -> str:
-    """What is installed beyond that: all packages of an extra, or it does not count."""
+def _list_extras() -> str:
+    """Extras that are installed with all their packages."""
     found = [extra for extra, packages in EXTRAS.items() if all(find_spec(name) for name in packages)]
     return f"installed: {', '.join(found)}" if found else "none; searching needs none, training needs viewfinder[train]"
 
 
-def _pictures() -> str:
+def _check_pictures() -> str:
     """A picture through a worker process, as indexing does it."""
     from PIL import Image
 
@@ -116,8 +116,8 @@ def _pictures() -> str:
     return f"read in worker processes; beyond the common formats: {', '.join(optional) or 'none'}"
 
 
-def _plugins() -> str:
-    """What other packages bring can be imported, and is what it says it is."""
+def _check_plugins() -> str:
+    """Parts of other packages, each imported and checked."""
     from viewfinder import encoders, questioners, retrievers, users
     from viewfinder.pictures import formats
 
@@ -129,14 +129,14 @@ def _plugins() -> str:
     return ", ".join(found) or "none"
 
 
-def _disk(folder: Path) -> str:
-    free = shutil.disk_usage(_nearest(folder)).free
-    if free < ENOUGH_BYTES:
+def _check_disk(folder: Path) -> str:
+    free = shutil.disk_usage(_find_nearest(folder)).free
+    if free < MIN_FREE_BYTES:
         raise Broken(f"{free / 1e6:.0f} MB free at {folder}: make room, 500 MB should be free")
     return f"{free / 1e9:.1f} GB free at {folder}"
 
 
-def _library(folder: Path) -> str:
+def _check_library(folder: Path) -> str:
     if not (folder / "library.json").exists():
         return f"none yet at {folder}: `viewfinder add FOLDER` makes it"
     from viewfinder.library import Library
@@ -145,7 +145,7 @@ def _library(folder: Path) -> str:
     return f"{facts['pictures']} pictures in {folder}"
 
 
-def _language() -> str:
+def _check_language() -> str:
     """The language model, where one is named, has something to say."""
     named = os.environ.get("VIEWFINDER_LANGUAGE_MODEL", "").strip()
     if not named:
@@ -159,12 +159,12 @@ def _language() -> str:
     return f"{load_language_model(named).name} answers"
 
 
-def _nearest(folder: Path) -> Path:
+def _find_nearest(folder: Path) -> Path:
     """The folder, or the closest one above it that exists."""
     return next(place for place in (folder.absolute(), *folder.absolute().parents) if place.is_dir())
 
 
-ROUNDS = 40
+BENCH_ROUNDS = 40
 
 
 def bench(
@@ -202,7 +202,7 @@ def bench_find(library: Library) -> dict[str, float | int]:
         "find_p50_ms": lambda number: library.find(f"picture {number} of a blue boat on a lake"),
     }
     times: dict[str, list[float]] = {name: [] for name in parts}
-    for number in range(ROUNDS):
+    for number in range(BENCH_ROUNDS):
         for name, part in parts.items():
             started = time.perf_counter()
             part(number)

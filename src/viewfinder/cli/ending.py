@@ -1,4 +1,4 @@
-"""How the program ends: errors become one clear line and an exit code; orderly after Ctrl-C, at once after a second.
+"""The end of the program: errors become one clear line and an exit code; orderly after Ctrl-C, at once after a second.
 
 No traceback reaches a user who did not ask for one, and nothing late changes the exit code: neither Ctrl-C nor a
 language model that is still awaited.
@@ -30,7 +30,7 @@ WrongUse = typer.BadParameter.__bases__[0]
 """Typer's base of all wrong uses of the command line; where it is defined depends on typer's version."""
 
 
-def debugging() -> bool:
+def is_debugging() -> bool:
     """Whether the user wants tracebacks."""
     return os.environ.get(DEBUG, "") not in ("", "0")
 
@@ -41,7 +41,7 @@ def report_failure(error: BaseException, *, as_json: bool) -> int:
 
     line, code = explain_error(error)
     line = hide_credentials(line)  # of a wrong argument, say
-    if debugging():
+    if is_debugging():
         traceback.print_exception(error, file=sys.stderr)
     typer.echo(f"viewfinder: {escape_controls(line)}", err=True)
     if as_json:
@@ -69,7 +69,7 @@ def explain_error(error: BaseException) -> tuple[str, int]:  # noqa: PLR0911 (on
     if isinstance(error, UnicodeDecodeError):
         return f"a text is not UTF-8 ({error.reason} at byte {error.start}): save it as UTF-8", WRONG_USE
     if isinstance(error, OSError):
-        return _system_error(error), FAILED
+        return _explain_system_error(error), FAILED
     if isinstance(error, MemoryError):
         return "not enough memory: close other programs or use fewer --workers", FAILED
     if isinstance(error, ModuleNotFoundError):
@@ -78,17 +78,17 @@ def explain_error(error: BaseException) -> tuple[str, int]:  # noqa: PLR0911 (on
 
 
 def explain_unforeseen(error: BaseException) -> str:
-    """One line for what nobody thought of."""
+    """One line for an error that is none of the known kinds."""
     what = f"{type(error).__name__}: {join_lines(str(error))[:300]}"
     return f"something unforeseen happened ({what}): set {DEBUG}=1 to see where, and please report it"
 
 
 def is_disk_full(error: BaseException) -> bool:
-    """Whether it is nobody's fault but the disk's."""
+    """Whether an error is due to a full disk."""
     return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
-def _system_error(error: OSError) -> str:
+def _explain_system_error(error: OSError) -> str:
     where = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
     if is_disk_full(error):
         return f"{where}the disk is full: free some space and repeat the command; nothing acknowledged is lost"
@@ -102,7 +102,7 @@ def join_lines(text: str) -> str:
 
 
 def silence_stdout() -> None:
-    """Nobody reads our output any more; the interpreter's last flush must not complain about that."""
+    """Sends output to nowhere, once its reader is gone, so that the interpreter's last flush raises nothing."""
     try:
         quiet = os.open(os.devnull, os.O_WRONLY)
         os.dup2(quiet, sys.stdout.fileno())
@@ -146,8 +146,8 @@ class Interrupts:
         os.write(2, MESSAGE)  # not through a buffer: the program may be in the middle of writing to it
 
 
-WAITING = frozenset({"asking", "questioners", "language-model"})
-"""Threads that wait for a language model which nobody listens to any more."""
+WAITING_THREADS = frozenset({"asking", "questioners", "language-model"})
+"""Threads that may still wait for a language model whose answer is no longer wanted."""
 
 
 def leave_if_waiting(code: int) -> None:
@@ -156,7 +156,7 @@ def leave_if_waiting(code: int) -> None:
     An orderly end would wait for it; and if it did not, native libraries whose objects the thread holds would abort.
     Whatever is to be written must be written before.
     """
-    if any(thread.name in WAITING for thread in threading.enumerate()):
+    if any(thread.name in WAITING_THREADS for thread in threading.enumerate()):
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)

@@ -23,13 +23,13 @@ from viewfinder.cli.options import (
     split_pair,
     take_vectors,
 )
-from viewfinder.cli.output import notifier, print_json, print_line, print_table
+from viewfinder.cli.output import make_notifier, print_json, print_line, print_table
 
 if TYPE_CHECKING:
     from viewfinder.evaluation import Run
     from viewfinder.metrics import Ties
 
-RUNS = Path("runs/evaluate")
+EVALUATIONS = Path("runs/evaluate")
 CAPTIONER = "captioner"
 COUNTED = {"visual": "questions", "decision": "dialogues", "grounding": "phrases"}
 """Protocols that measure something else than a search, and what they count."""
@@ -93,7 +93,7 @@ def evaluate(
     from viewfinder.evaluation.report import ATTENTION, write_caption_page, write_report
     from viewfinder.evaluation.results import write_measured_run
 
-    notify, options = notifier(as_json), parse_style(manner or ())
+    notify, options = make_notifier(as_json), parse_style(manner or ())
     make_encoder = partial(encoders.load_encoder, encoder)
     model = make_encoder()
     plan = Plan(
@@ -106,7 +106,7 @@ def evaluate(
     weights = checkpoint.stem if checkpoint is not None else ""
     asks = (questioner or "").partition("=")[0]
     named = (system, weights, data.resolve().name, user or "", asks)
-    folder = out or RUNS / "-".join(part.replace(":", ".") for part in named if part)
+    folder = out or EVALUATIONS / "-".join(part.replace(":", ".") for part in named if part)
     if system == CAPTIONER:  # the one system that finds nothing: what it says is measured
         from viewfinder.evaluation.captioning import caption_pairs
 
@@ -174,11 +174,11 @@ def compare(
 
 
 def _say_run(run: Run, files: dict[str, Path], after: Sequence[str], as_json: bool) -> int:
-    """What came of a run: a record with the names of its files, or a table a task and then these lines."""
+    """Prints a run: a record with the names of its files, or a table a task and then these lines."""
     from viewfinder.evaluation.report import overview_table
 
     if as_json:
-        print_json(_run_record(run) | {name: str(file) for name, file in files.items()})
+        print_json(_describe_run(run) | {name: str(file) for name, file in files.items()})
         return 0
     held = "pairs" if run.provenance.system == CAPTIONER else "dialogues"
     for task in run.tasks:
@@ -197,7 +197,7 @@ def _say_run(run: Run, files: dict[str, Path], after: Sequence[str], as_json: bo
     return 0
 
 
-def _run_record(run: Run) -> dict[str, Any]:
+def _describe_run(run: Run) -> dict[str, Any]:
     return {
         **asdict(run.provenance),
         "out": str(run.folder),

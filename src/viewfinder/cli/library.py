@@ -26,15 +26,15 @@ from viewfinder.cli.options import (
 )
 from viewfinder.cli.output import (
     count_noun,
-    first_lines,
-    notifier,
+    list_first,
+    make_notifier,
     print_hits,
     print_json,
     print_line,
     print_note,
     print_result,
     print_table,
-    told_while_waiting,
+    reporting_wait,
 )
 from viewfinder.errors import BadInput, ViewfinderError
 from viewfinder.training.progress import progress_bar
@@ -73,13 +73,13 @@ def add(
         if is_gone(root):
             advice = "give the path itself, not its URL" if root.parts[:1] == ("file:",) else "check the path"
             raise BadInput(f"{root}: no such file or folder; {advice}")
-    with _library(library_folder(library), encoder, new=bool(roots), dry_run=dry_run) as collection:
+    with _open_or_make_library(library_folder(library), encoder, new=bool(roots), dry_run=dry_run) as collection:
         if dry_run:
             report = collection.add(*roots, dry_run=True)
         else:
             prepare_encoder(collection, shown=not as_json, pictures=True)
             with (
-                _embedder(ray, collection, workers) as embedder,
+                _embed_by(ray, collection, workers) as embedder,
                 Interrupts() as interrupts,
                 progress_bar("reading pictures", shown=not as_json) as progress,
             ):
@@ -89,7 +89,7 @@ def add(
                 )  # fmt: skip
             if not report.stopped and collection.space is not None:
                 _build_index(collection, as_json=as_json)
-    print_result(as_json, asdict(report), *_added_lines(report, dry_run=dry_run))
+    print_result(as_json, asdict(report), *_describe_added(report, dry_run=dry_run))
     if report.stopped:
         print_note("viewfinder: stopped after a whole batch; nothing is lost, the same command goes on from here")
         return FAILED
@@ -99,23 +99,23 @@ def add(
 def _build_index(library: Library, *, as_json: bool) -> None:
     """Makes the index if it is due; that it cannot be made is no failure of adding, since searches do without."""
     try:
-        library.build_index(notifier(as_json))
+        library.build_index(make_notifier(as_json))
     except (OSError, ImportError, MemoryError) as error:
         line, _ = explain_error(error)
         print_note(f"viewfinder: searches go on without an index, which could not be made: {line}")
 
 
-def _embedder(address: str | None, library: Library, actors: int | None) -> AbstractContextManager[Embedder | None]:
+def _embed_by(address: str | None, library: Library, actors: int | None) -> AbstractContextManager[Embedder | None]:
     """The actors of a cluster, if one is named."""
     if address is None:
         return nullcontext()
     from viewfinder.cluster import ActorEmbedder
 
-    return ActorEmbedder.connected(address, library.settings.encoder, actors)
+    return ActorEmbedder.connect(address, library.settings.encoder, actors)
 
 
 @contextmanager
-def _library(folder: Path, encoder: str | None, *, new: bool, dry_run: bool) -> Iterator[Library]:
+def _open_or_make_library(folder: Path, encoder: str | None, *, new: bool, dry_run: bool) -> Iterator[Library]:
     """The library, made if pictures come in; a dry run without one looks at an empty one in a scratch folder.
 
     One that was made and in which nothing came to lie, because adding failed, is taken away again.
@@ -154,7 +154,7 @@ def _discard_empty(library: Library, *, keep_folder: bool) -> None:
         library.folder.rmdir()
 
 
-def _added_lines(report: AddReport, *, dry_run: bool) -> list[str]:
+def _describe_added(report: AddReport, *, dry_run: bool) -> list[str]:
     found = f"{count_noun(report.found, 'picture file')} found"
     if dry_run:
         waiting = f", {report.quarantined:,} in quarantine" if report.quarantined else ""
@@ -170,7 +170,7 @@ def _added_lines(report: AddReport, *, dry_run: bool) -> list[str]:
         if number or what == "added"
     ]
     described = f"; {report.described:,} described" if report.described else ""
-    bad = first_lines([f"quarantined: {failure.path}: {failure.reason}" for failure in report.failures])
+    bad = list_first([f"quarantined: {failure.path}: {failure.reason}" for failure in report.failures])
     advice = "`viewfinder failures` lists them; a file that is mended is read again by the next `viewfinder add`"
     notes = [f"note: {line}" for line in report.notes]
     return [f"{found}: {', '.join(counted)}{described}", *notes, *bad, *([advice] if bad else [])]
@@ -322,7 +322,7 @@ def repair(
 
     with progress_bar("reading pictures", shown=not as_json) as progress:
         report = Library.repair(library_folder(folder or library), encoder=encoder, progress=progress)
-    damaged = first_lines([f"damaged: {file}" for file in report.damaged])
+    damaged = list_first([f"damaged: {file}" for file in report.damaged])
     mended = [f"mended: {line}" for line in report.mended]
     lost = [f"lost for good: {line}" for line in report.lost]
     last = "nothing is lost" if damaged or mended else "Everything was in order."
@@ -351,8 +351,8 @@ def tune(
         return 0
     from viewfinder.tuning import tune as fit
 
-    with told_while_waiting("learning your words", shown=not as_json):
-        report = fit(collection, captions=captions, catalogue=catalogue, report=notifier(as_json))
+    with reporting_wait("learning your words", shown=not as_json):
+        report = fit(collection, captions=captions, catalogue=catalogue, report=make_notifier(as_json))
     read = f"{count_noun(report.texts, 'text')} of {count_noun(report.pictures, 'picture')}"
     before, own, new = report.held_out["shipped"], report.own[report.chosen], report.held_out[report.chosen]
     told = f"{before:.1%} of texts found their picture first; now {own:.1%}, of a new picture's texts about {new:.1%}"

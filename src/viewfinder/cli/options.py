@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from viewfinder.cli.output import told_while_waiting
+from viewfinder.cli.output import reporting_wait
 from viewfinder.errors import BadInput
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def load_words_meanwhile() -> None:
 def take_vectors(
     named: Path | None, data: Sequence[Path], encoder: Encoder, features: Path | None, notify: Callable[[str], None]
 ) -> Path | None:
-    """Where the vectors of data sets are kept: as given, or where those of the named library were put."""
+    """The folder of the vectors of data sets: as given, or the one to which those of a named library were copied."""
     if named is None:
         return features
     from viewfinder.evaluation.pictures import take_from_library
@@ -114,7 +114,7 @@ def load_named_encoder(name: str) -> Encoder:
 
 def prepare_encoder(library: Library, *, shown: bool, pictures: bool = False) -> None:
     """Loads the library's encoder, and with `pictures` the network that reads them; a long wait is reported."""
-    with told_while_waiting("preparing the encoder", shown=shown):
+    with reporting_wait("preparing the encoder", shown=shown):
         encoder = library.encoder
         if pictures:
             encoder.pictures([])

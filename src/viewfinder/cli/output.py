@@ -1,4 +1,4 @@
-"""What the verbs print: JSON for programs, a line for each object; tables and lines for people."""
+"""Output of the verbs: JSON for programs, a line for each object; tables and lines for people."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ import typer
 if TYPE_CHECKING:
     from viewfinder.search.hits import Hits
 
-VERDICTS = {"found": "", "unsure": "Perhaps one of these:", "nothing": "Nothing like that here. The nearest are:"}
-STYLES = {"likely": "green", "maybe": "yellow", "unlikely": "dim"}
+VERDICT_LINES = {"found": "", "unsure": "Perhaps one of these:", "nothing": "Nothing like that here. The nearest are:"}
+MATCH_STYLES = {"likely": "green", "maybe": "yellow", "unlikely": "dim"}
 PLAIN_WIDTH = 10_000
 """Characters a line may have in a pipe or a file: paths are not broken there."""
 
@@ -50,12 +50,12 @@ def print_pieces(before: str, pieces: Iterable[str]) -> None:
     try:
         for piece in chain((before,), pieces):
             typer.echo("".join(letter if letter.isprintable() else " " for letter in piece), nl=False)
-    finally:  # whoever interrupts it goes on in a new line
+    finally:  # also after Ctrl-C, what follows begins a new line
         typer.echo()
 
 
 def print_result(as_json: bool, record: Any, *lines: str) -> None:
-    """What came of a verb: a record for programs, or these lines for people."""
+    """Prints the result of a verb: a record for programs, or these lines for people."""
     if as_json:
         print_json(record)
         return
@@ -68,19 +68,19 @@ def print_note(line: str) -> None:
     typer.echo(escape_controls(line), err=True)
 
 
-PATIENCE_S, AGAIN_S = 3.0, 10.0
+REPORT_AFTER_S, REPORT_EVERY_S = 3.0, 10.0
 """After how many seconds a wait is reported, and how often again."""
 
 
 @contextmanager
-def told_while_waiting(what: str, *, shown: bool) -> Iterator[None]:
+def reporting_wait(what: str, *, shown: bool) -> Iterator[None]:
     """Reports a long wait on stderr: what for, how long so far, and how long in the end."""
     over, began = threading.Event(), time.monotonic()
 
     def tell() -> None:
-        pause = PATIENCE_S
+        pause = REPORT_AFTER_S
         while not over.wait(pause):
-            pause = AGAIN_S
+            pause = REPORT_EVERY_S
             print_note(f"viewfinder: {what}: {time.monotonic() - began:.0f} s so far")
 
     teller = threading.Thread(target=tell, daemon=True)
@@ -92,22 +92,22 @@ def told_while_waiting(what: str, *, shown: bool) -> Iterator[None]:
         over.set()
         if shown:
             teller.join()
-    if shown and (seconds := time.monotonic() - began) > PATIENCE_S:
+    if shown and (seconds := time.monotonic() - began) > REPORT_AFTER_S:
         print_note(f"viewfinder: {what} took {seconds:.0f} s")
 
 
-def notifier(as_json: bool) -> Callable[[str], None]:
-    """Where progress goes: stderr, and nowhere when a program listens."""
+def make_notifier(as_json: bool) -> Callable[[str], None]:
+    """A function that prints a line of progress on stderr; with `as_json` it does nothing."""
     return (lambda line: None) if as_json else print_note
 
 
-def first_lines(lines: Sequence[str], at_most: int = 10) -> list[str]:
+def list_first(lines: Sequence[str], at_most: int = 10) -> list[str]:
     """Some of these lines, indented, and how many more there are."""
     more = [f"  and {len(lines) - at_most:,} more"] if len(lines) > at_most else []
     return [*(f"  {line}" for line in lines[:at_most]), *more]
 
 
-def figure_lines(figures: Mapping[str, float]) -> list[str]:
+def list_figures(figures: Mapping[str, float]) -> list[str]:
     """A line a figure."""
     return [f"  {name}: {figure:.4f}" for name, figure in figures.items()]
 
@@ -149,14 +149,14 @@ def print_hits(hits: Hits) -> None:
     if not len(hits):
         print_line("No results.")
         return
-    if VERDICTS[hits.verdict]:
-        print_line(VERDICTS[hits.verdict])
+    if VERDICT_LINES[hits.verdict]:
+        print_line(VERDICT_LINES[hits.verdict])
     if hits.unheard:
         print_line(f"(Unknown to the encoder, which understands English: {', '.join(hits.unheard)}.)")
     rows = []
     for hit in hits:
         path = str(hit.path) if hit.path.exists() else plain_text(f"{hit.path} (not here)", "dim")
-        rows.append((str(hit.rank), plain_text(hit.match, STYLES[hit.match]), f"{hit.score:.3f}", path))
+        rows.append((str(hit.rank), plain_text(hit.match, MATCH_STYLES[hit.match]), f"{hit.score:.3f}", path))
     print_table(("#", "match", "score", "path"), rows)
 
 

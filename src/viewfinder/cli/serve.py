@@ -76,12 +76,12 @@ def serve_library(folder: Path, settings: ServerSettings, *, as_json: bool = Fal
         extensions = STUDIES
     run = run_workers if settings.workers > 1 else run_server
     start = partial(run, folder, settings, extensions=extensions)
-    code = _run(start, {"library": str(folder)}, f"Serving {folder}", "Ctrl-C ends it", as_json)
+    code = _run_server(start, {"library": str(folder)}, f"Serving {folder}", "Ctrl-C ends it", as_json)
     leave_if_waiting(code)
     return code
 
 
-def _run(start: Callable[..., int], record: dict[str, str], doing: str, note: str, as_json: bool) -> int:
+def _run_server(start: Callable[..., int], record: dict[str, str], doing: str, note: str, as_json: bool) -> int:
     """Runs a server until it is stopped; as soon as it listens, its address is told."""
 
     def ready(address: str) -> None:
@@ -153,12 +153,12 @@ def token(
         raise BadInput("token add: say what it may do: --scope read, --scope write, --scope admin (repeat for several)")
     if action != "add" and (scope or days is not None):
         raise BadInput(f"token {action}: --scope and --days belong to `token add`")
-    with _tokens(library) as tokens:
+    with _open_tokens(library) as tokens:
         if action == "list":
             _list_tokens(tokens, as_json)
         elif action == "add":
             made = tokens.create(str(name), scope or [], days)
-            print_result(as_json, _token_record(made.row) | {"token": made.secret}, made.secret)
+            print_result(as_json, _describe_token(made.row) | {"token": made.secret}, made.secret)
             if not as_json:
                 print_note(
                     "This is shown once: keep it. It goes into the page's login, or a header "
@@ -170,7 +170,7 @@ def token(
 
 
 @contextmanager
-def _tokens(library: Path | None) -> Iterator[Tokens]:
+def _open_tokens(library: Path | None) -> Iterator[Tokens]:
     """The tokens of the server over a library (or of the database that VIEWFINDER_DATABASE_URL names)."""
     from viewfinder.server.access.tokens import Tokens
     from viewfinder.server.database import Database, TokenRows
@@ -186,7 +186,7 @@ def _tokens(library: Path | None) -> Iterator[Tokens]:
 
 
 def _list_tokens(tokens: Tokens, as_json: bool) -> None:
-    records = [_token_record(row) for row in tokens.all()]
+    records = [_describe_token(row) for row in tokens.all()]
     if as_json:
         print_json({"tokens": records})
     elif records:
@@ -206,7 +206,7 @@ def _revoke_token(tokens: Tokens, name: str, as_json: bool) -> None:
     print_result(as_json, {"revoked": name}, f"{name} is revoked; a server that runs refuses it within seconds")
 
 
-def _token_record(row: TokenRow) -> dict[str, Any]:
+def _describe_token(row: TokenRow) -> dict[str, Any]:
     created, expires = (
         None if at is None else datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         for at in (row.created, row.expires)
@@ -244,7 +244,8 @@ def review(
     settings = read_server_settings({"port": port} if host is None else {"port": port, "host": host})
     check_guarded(folder, settings)
     start = partial(run_app, lambda: create_app(file, images, settings, folder, print_note), settings)
-    return _run(start, {"file": str(file)}, f"Reviewing {file}", "Ctrl-C ends it; what was decided is kept", as_json)
+    note = "Ctrl-C ends it; what was decided is kept"
+    return _run_server(start, {"file": str(file)}, f"Reviewing {file}", note, as_json)
 
 
 def _write_kept(file: Path, out: Path, *, as_json: bool) -> int:

@@ -1,4 +1,4 @@
-"""A conversation at the prompt: reads lines, shows what a turn came to, waits for a question while nobody types.
+"""A conversation at the prompt: reads lines, shows what turns give, waits for a question until the next line comes.
 
 A turn is shown as a JSON line, or as results and a question for people. Previews are pictures in the terminal: half
 blocks in true colour, two rows of pixels a line.
@@ -50,8 +50,8 @@ if TYPE_CHECKING:
 
 HERE = "  <- here"
 
-PREVIEWED = 4
-"""How many results are shown as pictures."""
+MAX_PREVIEWED = 4
+"""Results that are shown as pictures."""
 
 
 @dataclass
@@ -62,17 +62,17 @@ class TurnPrinter:
     preview: bool = False
     _noted: tuple[str, ...] = ()
 
-    def tell(self, session: Session, hits: Hits, *, echo: bool = False) -> None:
-        """What a turn came to; `echo` repeats the turn itself, which a script's reader has not typed."""
+    def print_turn(self, session: Session, hits: Hits, *, echo: bool = False) -> None:
+        """Prints what a turn gives, and the question; `echo` prints the turn too, for the reader of a script."""
         if self.as_json:
-            print_json(turn_json(session, hits))
+            print_json(describe_taken_turn(session, hits))
             return
-        self.answer(session, hits, echo=echo)
+        self.print_answer(session, hits, echo=echo)
         if session.question is not None:
             print_question(session.question)
 
-    def answer(self, session: Session, hits: Hits, *, echo: bool = False) -> None:
-        """What a turn came to, for people, before anything is asked: words as they are written, or results."""
+    def print_answer(self, session: Session, hits: Hits, *, echo: bool = False) -> None:
+        """Prints what a turn gives, for people, before anything is asked: words as they are written, or results."""
         here = session.conversation.here
         before = session.conversation.nodes[max(here.number - 1, 0)].shown
         if echo and here.turn is not None:
@@ -80,7 +80,7 @@ class TurnPrinter:
         if isinstance(here.turn, Like) and here.turn.attributes is None:
             names = session.attributes_of(here.turn.picture)  # so that one may say otherwise
             print_line(f"seen in it: {', '.join(names)}") if names else None
-        for operation in session.last_operations:
+        for operation in session.operations().get(here.number, ()):
             if operation.words:  # what was given as a turn is told by the turn itself
                 print_line(describe_operation(operation))
         in_words = session.answered_with == "words"
@@ -89,7 +89,7 @@ class TurnPrinter:
         if not in_words or before != tuple(hit.id for hit in hits):  # else they are on the screen
             print_hits(hits)
             if self.preview:  # asked for: in a pipe too
-                typer.echo(draw_preview([str(hit.path) for hit in hits[:PREVIEWED]]), color=True)
+                typer.echo(draw_preview([str(hit.path) for hit in hits[:MAX_PREVIEWED]]), color=True)
         pairs = zip(self._noted, session.adapters, strict=False)
         known = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
         for line in session.adapters[known:]:
@@ -98,7 +98,7 @@ class TurnPrinter:
 
 
 def describe_operation(operation: Operation) -> str:
-    """What a turn does with an earlier one, for people.
+    """A line for people about what a turn does with an earlier one.
 
     >>> from viewfinder.query import Operation
     >>> describe_operation(Operation("rollback", 1, words="the first"))
@@ -113,15 +113,15 @@ def describe_operation(operation: Operation) -> str:
     return f"keeps {kept} {operation.turn}{said}"
 
 
-def turn_json(session: Session, hits: Hits) -> dict[str, Any]:
+def describe_taken_turn(session: Session, hits: Hits) -> dict[str, Any]:
     """One line of `chat --json`."""
-    question, kind = session.question, session.answered_with
+    question, kind, turn = session.question, session.answered_with, session.conversation.here.number
     return {
-        "turn": session.conversation.here.number,
+        "turn": turn,
         **hits.to_json(),
         "question": None if question is None else asdict(question),
         "adapters": list(session.adapters),
-        "operations": [asdict(operation) for operation in session.last_operations],
+        "operations": [asdict(operation) for operation in session.operations().get(turn, ())],
         "answer": None if kind is None else {"with": kind, "text": "".join(session.reply())},
     }
 
@@ -149,18 +149,18 @@ def print_tree(conversation: Conversation) -> None:
     print_rich(branches[0])
 
 
-SIDE = 32
+PREVIEW_SIDE = 32
 """Longest side of a preview in pixels: 32 columns, 16 lines."""
-GAP = "  "
+PREVIEW_GAP = "  "
 
 
 def draw_preview(paths: Sequence[str]) -> str:
     """The pictures side by side, as far as they can be read; "" when none can."""
-    blocks = [draw_half_blocks(pixels) for path in paths if (pixels := _pixels(path)) is not None]
+    blocks = [draw_half_blocks(pixels) for path in paths if (pixels := _read_pixels(path)) is not None]
     widths = [block[0].count("▀") for block in blocks]
     lines = zip_longest(*(lines for lines in blocks))
     return "\n".join(
-        GAP.join(" " * width if cell is None else cell for cell, width in zip(line, widths, strict=True))
+        PREVIEW_GAP.join(" " * width if cell is None else cell for cell, width in zip(line, widths, strict=True))
         for line in lines
     )
 
@@ -183,19 +183,19 @@ def draw_half_blocks(pixels: UInt8[np.ndarray, "h w 3"]) -> list[str]:
     ]
 
 
-def _pixels(path: str) -> UInt8[np.ndarray, "_h _w 3"] | None:
+def _read_pixels(path: str) -> UInt8[np.ndarray, "_h _w 3"] | None:
     from viewfinder.errors import PictureError
     from viewfinder.pictures import AtMost, decode_one
 
     try:
-        return decode_one(Path(path), AtMost(SIDE)).pixels
+        return decode_one(Path(path), AtMost(PREVIEW_SIDE)).pixels
     except PictureError:  # it has gone since it was indexed
         return None
 
 
 PROMPT = "> "
 
-REMEMBERED = 1000
+MAX_HISTORY = 1000
 """Lines of history that are kept from one conversation to the next."""
 
 
@@ -206,15 +206,15 @@ class Terminal:
         self,
         library: Library,
         session: Session,
-        teller: TurnPrinter,
+        printer: TurnPrinter,
         retriever: Retriever[Any],
         questioner: str,
         n: int,
     ) -> None:
-        self._library, self._session, self._teller = library, session, teller
+        self._library, self._session, self._printer = library, session, printer
         self._retriever, self._questioner, self._n = retriever, questioner, n
         self._hits: Hits | None = None
-        self._interactive = sys.stdin.isatty() and not teller.as_json
+        self._interactive = sys.stdin.isatty() and not printer.as_json
         self._code = 0
 
     def run(self) -> int:
@@ -222,71 +222,71 @@ class Terminal:
         if self._interactive:
             pictures = count_noun(self._library.status()["pictures"], "picture")
             print_line(f'{pictures}. Describe the one you look for; "help" says what else there is.')
-        for line in _typed_lines() if self._interactive else sys.stdin:
-            if line.strip() and not self._take(line):
+        for line in _read_typed_lines() if self._interactive else sys.stdin:
+            if line.strip() and not self._take_line(line):
                 break
         if self._interactive:
             leave_if_waiting(0)
         return 0 if self._interactive else self._code
 
-    def _take(self, line: str) -> bool:
+    def _take_line(self, line: str) -> bool:
         """One line; False when it ends the conversation."""
         try:
             command = parse_line(line, self._session.conversation)
             if command == Command("quit"):
                 return False
-            self._do(command)
+            self._do_command(command)
         except (ViewfinderError, OSError, KeyboardInterrupt) as error:
             if isinstance(error, BrokenPipeError):
                 raise
             message, self._code = explain_error(error)
             print_note(f"! {message}")
-            if self._teller.as_json:
+            if self._printer.as_json:
                 print_json({"error": {"kind": type(error).__name__, "message": message, "exit_code": self._code}})
         return True
 
-    def _do(self, command: Turn | Command) -> None:
+    def _do_command(self, command: Turn | Command) -> None:
         match command:
             case Command("tree"):
                 conversation = self._session.conversation
-                print_json(conversation.to_json()) if self._teller.as_json else print_tree(conversation)
+                print_json(conversation.to_json()) if self._printer.as_json else print_tree(conversation)
             case Command("help"):
                 for line in HELP.split("\n"):
                     print_line(line)
             case Command("why", rank):
-                self._explain(rank)
+                self._explain_result(rank)
             case Command("leaning", pictures):
                 self._session.picture_bias = pictures
-                print_result(self._teller.as_json, {"leaning": pictures}, f"leaning {pictures:g} from now on")
+                print_result(self._printer.as_json, {"leaning": pictures}, f"leaning {pictures:g} from now on")
             case Command("save", file):
                 named = file if file.suffix else file.with_suffix(".json")
                 text = json.dumps(self._session.conversation.to_json(), ensure_ascii=False)
                 named.write_text(text, encoding="utf-8")
-                print_result(self._teller.as_json, {"saved": str(named)}, f"saved to {named}")
+                print_result(self._printer.as_json, {"saved": str(named)}, f"saved to {named}")
             case Command("open", file):
-                self._open(file)
+                self._open_conversation(file)
             case _:
                 assert not isinstance(command, Command)
-                self._turn(command)
+                self._take_turn(command)
 
-    def _turn(self, turn: Turn) -> None:
+    def _take_turn(self, turn: Turn) -> None:
         """The user sees the results at once, and may continue before anything is asked."""
         if not self._interactive:
             self._hits = self._session.take(turn)
-            self._teller.tell(self._session, self._hits)
+            self._printer.print_turn(self._session, self._hits)
             return
         self._hits = self._session.search(turn)
-        self._teller.answer(self._session, self._hits)
+        self._printer.print_answer(self._session, self._hits)
         question = await_question(self._session, lambda: print_line("  (thinking of a question; you may go on)"))
         if question is not None:
             print_question(question)
 
-    def _explain(self, rank: int) -> None:
+    def _explain_result(self, rank: int) -> None:
         if self._hits is None or not 1 <= rank <= len(self._hits):
             raise BadInput(f"there is no result {rank}: {len(self._hits or ())} are shown now")
         hit = self._hits[rank - 1]
         why = hit.why or self._session.ranking().why([hit.id])[hit.id]
-        if self._teller.as_json:
+        if self._printer.as_json:
             print_json({"id": hit.id, "path": str(hit.path), "why": why})
             return
         rows = [
@@ -296,7 +296,7 @@ class Terminal:
         print_line(f"{hit.path} ({hit.id})")
         print_table(("turn", "what", "adds", "share"), rows)
 
-    def _open(self, file: Path) -> None:
+    def _open_conversation(self, file: Path) -> None:
         """Another conversation in place of this one, shown from where it stood."""
         try:
             conversation = Conversation.from_json(json.loads(file.read_text(encoding="utf-8")))
@@ -308,12 +308,12 @@ class Terminal:
         )
         hits = session.back_to(conversation.here.number)
         self._session, self._hits = session, hits
-        self._teller.tell(session, hits)
+        self._printer.print_turn(session, hits)
 
 
-def _typed_lines() -> Iterator[str]:
+def _read_typed_lines() -> Iterator[str]:
     """Lines from the keyboard, with history; Ctrl-C drops a line, Ctrl-D ends."""
-    with _history():
+    with _keep_history():
         while True:
             try:
                 yield input(PROMPT)
@@ -326,7 +326,7 @@ def _typed_lines() -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def _history() -> Iterator[None]:
+def _keep_history() -> Iterator[None]:
     """Line editing and the lines of earlier conversations, where this Python has them."""
     try:
         import readline
@@ -338,7 +338,7 @@ def _history() -> Iterator[None]:
     file = user_state_path("viewfinder", appauthor=False) / "history"
     with contextlib.suppress(OSError):
         readline.read_history_file(file)
-    readline.set_history_length(REMEMBERED)
+    readline.set_history_length(MAX_HISTORY)
     try:
         yield
     finally:
@@ -347,7 +347,7 @@ def _history() -> Iterator[None]:
             readline.write_history_file(file)
 
 
-POLL_S = 0.05
+QUESTION_POLL_S = 0.05
 NOTICED_S = 0.8
 """Seconds after which a user wonders whether anything is coming."""
 
@@ -377,12 +377,12 @@ def await_question(
     threading.Thread(target=run, name="asking", daemon=True).start()
     waited, has_typed = 0.0, typed or is_line_waiting
     try:
-        while not wait([chosen], POLL_S).done:
+        while not wait([chosen], QUESTION_POLL_S).done:
             if has_typed():
                 return None
-            if waited < NOTICED_S <= waited + POLL_S:
+            if waited < NOTICED_S <= waited + QUESTION_POLL_S:
                 thinking()
-            waited += POLL_S
+            waited += QUESTION_POLL_S
     except KeyboardInterrupt:
         return None
     session.record_question(chosen.result())

@@ -24,7 +24,7 @@ from viewfinder.cli.options import (
     option,
     take_vectors,
 )
-from viewfinder.cli.output import count_noun, figure_lines, first_lines, notifier, print_note, print_result
+from viewfinder.cli.output import count_noun, list_figures, list_first, make_notifier, print_note, print_result
 from viewfinder.errors import BadInput, ViewfinderError
 from viewfinder.training.progress import progress_bar
 
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from viewfinder.retrievers.shared.train_plan import TrainPlan
     from viewfinder.training import TrainingResult
 
-RUNS, STARTER_RUN, QUESTIONS_RUN = Path("runs/train"), Path("runs/starter"), Path("runs/questions")
+TRAININGS, STARTER_RUN, QUESTIONS_RUN = Path("runs/train"), Path("runs/starter"), Path("runs/questions")
 STARTER, QUESTIONS = "starter", "questions"
 PRESET = "lab"
 OPTIONS = "options.json"
 LOCK = ".training.lock"
 DEFAULTS = {"preset": PRESET, "encoder": STARTER, "settings": [], "seed": 0}
-"""Where a training keeps its options, and what they are where they are not said."""
+"""Options of a training that is not told otherwise."""
 
 
 def train(
@@ -93,19 +93,19 @@ def train(
             if library is not None:
                 raise BadInput("--library is for retrievers; questions read the vectors in --features")
             shared |= {"against": tuple(against or ()), "out": out or QUESTIONS_RUN}
-            with kept_options(shared["out"], given, resume=resume) as options:
+            with keep_options(shared["out"], given, resume=resume) as options:
                 return _train_questions(shared, options, as_json)
         if against:
             raise BadInput("--against is for questions; retrievers and the starter have --data")
         find_trainer(system, STARTER, QUESTIONS)  # a misspelt name is better said before an encoder is loaded
-        folder = out or RUNS / f"{system.replace(':', '.')}-{preset or PRESET}"
-        with kept_options(folder, given, resume=resume) as options:
+        folder = out or TRAININGS / f"{system.replace(':', '.')}-{preset or PRESET}"
+        with keep_options(folder, given, resume=resume) as options:
             model = load_named_encoder(options["encoder"])
-            shared["features"] = take_vectors(library, data, model, features, notifier(as_json))
+            shared["features"] = take_vectors(library, data, model, features, make_notifier(as_json))
             plan = TrainPlan(
                 system=system, preset=options["preset"], out=folder, encoder=model, seed=options["seed"],
                 overrides=tuple(options["settings"]), start=options["start"] and Path(options["start"]),
-                notify=notifier(as_json), **shared,
+                notify=make_notifier(as_json), **shared,
             )  # fmt: skip
             fitted = train_system(plan)
     _say_trained(plan, fitted, as_json)
@@ -113,7 +113,7 @@ def train(
 
 
 @contextmanager
-def kept_options(folder: Path, given: Mapping[str, Any], *, resume: bool) -> Iterator[Mapping[str, Any]]:
+def keep_options(folder: Path, given: Mapping[str, Any], *, resume: bool) -> Iterator[Mapping[str, Any]]:
     """The options of a training, which lie in its folder from before its first step: it resumes as what it was.
 
     given: by name, None where an option was not said. Settings said with `--resume` come after those of the beginning.
@@ -121,12 +121,12 @@ def kept_options(folder: Path, given: Mapping[str, Any], *, resume: bool) -> Ite
     Raises:
         BadInput: the training in `folder` was begun with other options; or another process trains there.
     """
-    with _alone_in(folder), _kept_options(folder, given, resume=resume) as options:
+    with _hold_folder(folder), _read_or_write_options(folder, given, resume=resume) as options:
         yield options
 
 
 @contextmanager
-def _alone_in(folder: Path) -> Iterator[None]:
+def _hold_folder(folder: Path) -> Iterator[None]:
     """Two trainings in one folder would write into each other's options, log and checkpoints."""
     if os.environ.get("RANK", "0") != "0":  # one of several processes of a training, of which the first has the lock
         yield
@@ -144,7 +144,7 @@ def _alone_in(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _kept_options(folder: Path, given: Mapping[str, Any], *, resume: bool) -> Iterator[Mapping[str, Any]]:
+def _read_or_write_options(folder: Path, given: Mapping[str, Any], *, resume: bool) -> Iterator[Mapping[str, Any]]:
     file = folder / OPTIONS
     if resume and file.is_file():
         begun = json.loads(file.read_text(encoding="utf-8"))
@@ -181,12 +181,12 @@ def _say_trained(plan: TrainPlan, fitted: TrainingResult, as_json: bool) -> None
     went = f"{count_noun(fitted.step, 'step')}, {count_noun(fitted.epoch, 'epoch')}"
     lines = [f"{plan.system}, preset {plan.preset}: {went}"]
     if best is not None:
-        lines += [f"checkpoint: {best}, of step {fitted.best_step:,}", *figure_lines(fitted.figures)]
-        lines.append(f"next: {shlex.join(_next_command(plan, best))}")
+        lines += [f"checkpoint: {best}, of step {fitted.best_step:,}", *list_figures(fitted.figures)]
+        lines.append(f"next: {shlex.join(_write_next_command(plan, best))}")
     print_result(as_json, record, *lines)
 
 
-def _next_command(plan: TrainPlan, best: Path) -> list[str]:
+def _write_next_command(plan: TrainPlan, best: Path) -> list[str]:
     """The command that measures what was trained; of attributes, that trains what reads them."""
     data = plan.data[0]
     command = ["viewfinder", "evaluate", plan.system, "--data", str(data), "--checkpoint", str(best)]
@@ -212,10 +212,10 @@ def _train_starter(data: list[Path], out: Path, others: list[str], as_json: bool
         raise BadInput(f"{others[0]} is for retrievers; the starter has --data and --out")
     if len(data) > 1 or not data[0].is_dir():
         raise BadInput(f"{data[-1]}: the starter needs one --data, the folder that holds the data sets")
-    report = train_starter(data[0], out, notifier(as_json))
+    report = train_starter(data[0], out, make_notifier(as_json))
     trained = f"{report.head}, trained on {count_noun(report.pictures, 'picture')}; its card is {report.card}"
     record = asdict(report) | {"head": str(report.head), "card": str(report.card)}
-    print_result(as_json, record, trained, *figure_lines(report.figures))
+    print_result(as_json, record, trained, *list_figures(report.figures))
     return 0
 
 
@@ -226,7 +226,7 @@ def _train_questions(shared: Mapping[str, Any], options: Mapping[str, Any], as_j
     numbers = question_settings(options["preset"], options["settings"])
     plan = QuestionPlan(
         encoder=load_named_encoder(options["encoder"]), settings=numbers, seed=options["seed"],
-        notify=notifier(as_json), **shared,
+        notify=make_notifier(as_json), **shared,
     )  # fmt: skip
     report = train_questions(plan)
     record = asdict(report) | {"file": str(report.file) if report.file else None, "out": str(plan.out)}
@@ -235,7 +235,7 @@ def _train_questions(shared: Mapping[str, Any], options: Mapping[str, Any], as_j
         asked = count_noun(report.questions, "question")
         lines = [f"{report.file}: {asked}; answers to {report.foretold:,} of them are foretold from pictures"]
         command = ["viewfinder", "chat", "--questioner", f"pool={report.file}"]
-        lines += [*figure_lines(report.figures), f"next: {shlex.join(command)}"]
+        lines += [*list_figures(report.figures), f"next: {shlex.join(command)}"]
     print_result(as_json, record, *lines)
     return _say_stopped(plan.out) if report.file is None else 0
 
@@ -266,5 +266,5 @@ def features(
     more = f", and {each} regions" if each else ""
     line = f"vectors of {count_noun(len(found), 'picture')}: {width:,} numbers each{more}, in {found.folder}"
     left_out = [f"left out: {bad.source.key}: {bad.reason}" for bad in found.dropped]
-    print_result(as_json, record, line, *first_lines(left_out))
+    print_result(as_json, record, line, *list_first(left_out))
     return QUARANTINED if found.dropped else 0

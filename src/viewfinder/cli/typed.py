@@ -1,4 +1,4 @@
-"""What a person types, or a script says, at a point of a conversation: turns and commands.
+"""Lines that a person types, or a script holds, read as turns and commands at a point of a conversation.
 
 When typed, a bare number means a result, a letter a choice of the pending question; what fits no command is words that
 describe the picture. A script (`chat --script`) has one JSON turn a line; empty lines and lines that start with "#" are
@@ -60,13 +60,13 @@ HELP = """\
 
 @dataclass(frozen=True)
 class Command:
-    """What is no turn: "help", "tree", "quit", "why" (a result), "leaning" (how much), "save" and "open" (a file)."""
+    """A line that is no turn: help, tree, quit, why (of a result), leaning (how much), save and open (a file)."""
 
     name: str
     value: Any = None
 
 
-WORDS = {"help": "help", "h": "help", "tree": "tree", "quit": "quit", "exit": "quit", "q": "quit"}
+COMMAND_WORDS = {"help": "help", "h": "help", "tree": "tree", "quit": "quit", "exit": "quit", "q": "quit"}
 SKIP = re.compile(r"/?skip(?: (?:it|this|that|(?:the|this|that) question))?|(?:another|next) question", re.IGNORECASE)
 PLAINLY = re.compile(r"(?:yes|yeah|yep|no|nope)\b(?:$|[,.;:!].*)", re.IGNORECASE)
 NONE = {"none", "none of these", "none of them", "not these"}
@@ -84,29 +84,29 @@ def parse_line(line: str, conversation: Conversation) -> Turn | Command:
     text = " ".join(line.split())
     question = conversation.pending
     if SKIP.fullmatch(text):
-        return Answer(_pending(conversation, "skip"), "")
-    if question is not None and (answer := _choice(text, question)) is not None:
+        return Answer(_need_question(conversation, "skip"), "")
+    if question is not None and (answer := _find_choice(text, question)) is not None:
         return Answer(question, answer)
-    if text.lower().lstrip("/") in WORDS:
-        return Command(WORDS[text.lower().lstrip("/")])
+    if text.lower().lstrip("/") in COMMAND_WORDS:
+        return Command(COMMAND_WORDS[text.lower().lstrip("/")])
     if text.lower() in NONE:
         return Reject()
-    for kind, pattern in PATTERNS.items():
+    for kind, pattern in LINE_PATTERNS.items():
         found = re.fullmatch(pattern, text, re.IGNORECASE)
-        if found is not None and (meant := _meaning(kind, found, conversation)) is not None:
+        if found is not None and (meant := _read_meaning(kind, found, conversation)) is not None:
             return meant
     # A question is answered in one's own words where it offers nothing but that one does not know.
     is_free = question is not None and all(map(is_dont_know, question.choices))
     return Answer(question, text) if question is not None and is_free else Say(text)
 
 
-def _pending(conversation: Conversation, verb: str) -> Question:
+def _need_question(conversation: Conversation, verb: str) -> Question:
     if conversation.pending is None:
         raise BadInput(f"there is no question to {verb}: say what you are looking for instead")
     return conversation.pending
 
 
-def _choice(text: str, question: Question) -> str | None:
+def _find_choice(text: str, question: Question) -> str | None:
     """The answer, where a text is plainly one: a letter, a choice's own words, "yes, two of them", or "don't know".
 
     A bare number is a result, even where a choice is called so.
@@ -144,7 +144,7 @@ _BUT = r"(?:,? but (?P<but>.+))?"
 _WITH = r"(?:,? with (?P<with>.+?))?"
 _OF_TURN = r"(?: (?:of|from|after|in) (?:turn )?(?P<turn>\d+))?"
 
-PATTERNS = {
+LINE_PATTERNS = {
     "like": rf"(?:like )?#?(?P<number>\d+){_OF_TURN}{_WITH}{_BUT}",
     "reject": r"(?:not|reject) (?P<numbers>#?\d+(?:(?:,? and |, ?| )#?\d+)*)",
     "without": r"(?:not|without) (?P<what>.+)",
@@ -158,20 +158,20 @@ PATTERNS = {
     "open": r"open (?P<file>.+)",
     "say": r"say (?P<text>.+)",
 }
-"""How lines begin that are not words alone; the first that fits counts, if `_meaning` finds one."""
+"""Lines that are not words alone; the first pattern that fits counts, if `_read_meaning` finds a meaning."""
 
 
-def _meaning(  # noqa: PLR0911 (one return a kind of line)
+def _read_meaning(  # noqa: PLR0911 (one return a kind of line)
     kind: str, found: re.Match[str], conversation: Conversation
 ) -> Turn | Command | None:
-    """The turn or command of a line that one of `PATTERNS` fits; None where it is words after all."""
+    """The turn or command of a line that one of `LINE_PATTERNS` fits; None where it is words after all."""
     said = found.groupdict()
     turn = int(said["turn"]) if said.get("turn") else None
     file = Path((said.get("file") or "").strip("'\"")).expanduser()
     match kind:
         case "like":
             picture = find_result(int(said["number"]), conversation, turn)
-            return Like(picture, said["but"] or "", turn, _attributes(said["with"]))
+            return Like(picture, said["but"] or "", turn, _parse_attributes(said["with"]))
         case "reject":
             numbers = map(int, re.findall(r"\d+", said["numbers"]))
             return Reject(tuple(dict.fromkeys(find_result(number, conversation) for number in numbers)))
@@ -181,8 +181,9 @@ def _meaning(  # noqa: PLR0911 (one return a kind of line)
             known = file.is_file() or PICTURE_NAME.search(str(file))
             return Show(str(file), said["but"] or "") if known else None
         case "answer":
-            question, text = _pending(conversation, "answer"), said["text"]
-            return Answer(question, "" if SKIP.fullmatch(text) else _choice(text, question) or text)  # "answer b" too
+            question, text = _need_question(conversation, "answer"), said["text"]
+            # "answer b", too.
+            return Answer(question, "" if SKIP.fullmatch(text) else _find_choice(text, question) or text)
         case "keep":
             return Keep(said["attribute"], conversation.here.number if turn is None else turn)
         case "back":  # without a number: the turn before the last that counts
@@ -200,10 +201,10 @@ def _meaning(  # noqa: PLR0911 (one return a kind of line)
             return Say(said["text"])
 
 
-def _attributes(text: str | None) -> tuple[str, ...] | None:
+def _parse_attributes(text: str | None) -> tuple[str, ...] | None:
     """The attributes in a list; None where there is no list, and none of "nothing".
 
-    >>> _attributes("floral, cotton and long sleeves")
+    >>> _parse_attributes("floral, cotton and long sleeves")
     ('floral', 'cotton', 'long sleeves')
     """
     if text is None:
@@ -262,25 +263,25 @@ def parse_script_line(line: str, conversation: Conversation, folder: Path = Path
     except json.JSONDecodeError as error:
         raise ValueError(f"this is not JSON ({error.msg} at column {error.colno})") from error
     if isinstance(data, Mapping):
-        data = _with_ids(data, conversation, folder)
+        data = _resolve_ids(data, conversation, folder)
     return turn_from_json(data, pending=conversation.pending)
 
 
-def _with_ids(data: Mapping[str, Any], conversation: Conversation, folder: Path) -> dict[str, Any]:
+def _resolve_ids(data: Mapping[str, Any], conversation: Conversation, folder: Path) -> dict[str, Any]:
     """The turn's JSON with "#n" and relative image names resolved; anything malformed is left to the reader."""
     resolved = dict(data)
     like, reject, show, turn = (data.get(key) for key in ("like", "reject", "show", "turn"))
     if isinstance(like, str):
-        resolved["like"] = _id(like, conversation, turn if isinstance(turn, int) else None)
+        resolved["like"] = _find_id(like, conversation, turn if isinstance(turn, int) else None)
     if isinstance(reject, list):
-        resolved["reject"] = [_id(item, conversation) if isinstance(item, str) else item for item in reject]
+        resolved["reject"] = [_find_id(item, conversation) if isinstance(item, str) else item for item in reject]
     if isinstance(reject, str):
-        resolved["reject"] = _id(reject, conversation)
+        resolved["reject"] = _find_id(reject, conversation)
     if isinstance(show, str) and (folder / show).is_file():
         resolved["show"] = str(folder / show)
     return resolved
 
 
-def _id(text: str, conversation: Conversation, turn: int | None = None) -> str:
+def _find_id(text: str, conversation: Conversation, turn: int | None = None) -> str:
     number = text.removeprefix("#")
     return find_result(int(number), conversation, turn) if text.startswith("#") and number.isdecimal() else text

@@ -27,11 +27,11 @@ from viewfinder.scratch import scratch_folder
 LOCAL = "local"
 """In place of an address: a cluster of this machine alone, which ends with the program."""
 
-STARTED_S = 60.0
-"""How long actors may take until they are ready."""
+MAX_START_S = 60.0
+"""The time in which actors must be ready."""
 
-LISTENS_S = 5.0
-"""How long a cluster may take to accept a connection."""
+MAX_CONNECT_S = 5.0
+"""The time in which a cluster must accept a connection."""
 
 _LOG = logging.getLogger("viewfinder.cluster")
 
@@ -48,7 +48,7 @@ def ray_session(address: str = LOCAL, *, cpus: int | None = None) -> Iterator[An
     Raises:
         ViewfinderError: Ray is not installed, or there is no cluster.
     """
-    # What Ray tells of actors that died would stand among the results, on stdout; who needs to know is told by us.
+    # What Ray tells of actors that died would stand among the results, on stdout; our own log tells of them.
     os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", ".")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # or it would be told where and how Ray is used
     if address == LOCAL and "ray" not in sys.modules:
@@ -68,7 +68,7 @@ def ray_session(address: str = LOCAL, *, cpus: int | None = None) -> Iterator[An
             _check_closed()
             folder = stack.enter_context(_cluster_folder())
             known |= {"num_cpus": cpus, "include_dashboard": False, "_temp_dir": str(folder)}
-        _begin(ray, known)
+        _begin_cluster(ray, known)
         stack.callback(ray.shutdown)
         # One that wants a token would not have let us in without.
         if address != LOCAL and os.environ.get("RAY_AUTH_MODE", "").lower() in ("", "disabled"):
@@ -81,16 +81,16 @@ CLOSED = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_AUTH_MODE": "token"}
 
 
 def _close_doors() -> None:
-    """What a cluster of this machine alone asks of Ray before it is imported: it reads some of it only then.
+    """Makes Ray listen on this machine alone; it reads some of these settings only when it is imported.
 
-    Otherwise each of its processes listens on all addresses, and up to Ray 2.58 does what anybody asks.
+    Otherwise each of its processes listens on all addresses, and up to Ray 2.58 runs what it is sent from anywhere.
     """
     os.environ.update(CLOSED)
     if not os.environ.get("RAY_AUTH_TOKEN_PATH"):
         os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))  # else Ray makes one for good, in ~/.ray
 
 
-def _begin(ray: Any, known: Mapping[str, Any]) -> None:
+def _begin_cluster(ray: Any, known: Mapping[str, Any]) -> None:
     """Begins or joins a cluster. Raises BadInput."""
     handler = signal.getsignal(signal.SIGTERM)
     try:
@@ -135,12 +135,12 @@ def _cluster_folder() -> Iterator[Path]:
 
 
 def _check_listens(address: str) -> None:
-    """Raises BadInput where nobody listens at HOST:PORT: Ray itself would try for minutes."""
+    """Raises BadInput if no cluster listens at HOST:PORT; Ray itself would try for minutes."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if not host or not port.isdigit():
         return
     try:
-        socket.create_connection((host.strip("[]"), int(port)), LISTENS_S).close()
+        socket.create_connection((host.strip("[]"), int(port)), MAX_CONNECT_S).close()
     except OSError as error:
         raise BadInput(f"--ray {address}: no cluster answers there ({error.strerror or error})") from error
 
@@ -188,9 +188,9 @@ class Actors:
     def settle(self, opening: Mapping[Any, Seat]) -> str:
         """Waits until calls that make actors ready are done; "" where one of them is, else why none is.
 
-        Who is late joins when it is ready.
+        Actors that are late join when they are ready.
         """
-        done, late = self._ray.wait(list(opening), num_returns=len(opening), timeout=STARTED_S)
+        done, late = self._ray.wait(list(opening), num_returns=len(opening), timeout=MAX_START_S)
         for reference in late:
             opening[reference].opening = reference
         failures = [failure for reference in done if (failure := self.failure(reference, opening[reference]))]
@@ -198,7 +198,7 @@ class Actors:
             opening[reference].opening = None
         if len(failures) < len(done):
             return ""
-        return failures[0] if failures else f"none was ready within {STARTED_S:g} s: has the cluster free cores?"
+        return failures[0] if failures else f"none was ready within {MAX_START_S:g} s: has the cluster free cores?"
 
     def ready(self, patience_s: float) -> list[Seat]:
         """Those that can be asked; where there are none, the first that can within this time."""
@@ -214,10 +214,10 @@ class Actors:
         return [seat for seat in self.seats if seat.opening is None]
 
     def failure(self, reference: Any, seat: Seat) -> str:
-        """What went wrong with a call that is done, "" if nothing did; then the actor is replaced."""
+        """The reason why a call that is done failed, "" if it did not; the actor of a failed call is replaced."""
         try:
             self._ray.get(reference)
-        except Exception as error:  # of whatever kind: somebody else is asked
+        except Exception as error:  # of whatever kind: another actor is asked
             said = str(error.cause if isinstance(error, self._ray.exceptions.RayTaskError) else error)
             why = " ".join(said.split())[:300] or type(error).__name__
             self.replace(seat, why)

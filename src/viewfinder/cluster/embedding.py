@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from viewfinder.cluster.actors import STARTED_S, Actors, Seat, count_cores, ray_session, start_actor
+from viewfinder.cluster.actors import MAX_START_S, Actors, Seat, count_cores, ray_session, start_actor
 from viewfinder.encoders import load_encoder
 from viewfinder.encoders.vectors import check_rows
 from viewfinder.errors import ViewfinderError
@@ -31,18 +31,18 @@ from viewfinder.store.objects import parse_url, read_picture
 MAX_FILES_AT_ONCE = 16
 """Files that an actor is given at a time: about half a second of work, two batches of the shipped encoder."""
 
-IN_FLIGHT = 2
-"""Times that, which are with an actor, so that it never waits for the next."""
+MAX_TASKS_AN_ACTOR = 2
+"""Such tasks that an actor has at once, so that it never waits for the next."""
 
-MAX_TRIES = 5
+MAX_DEATHS = 5
 """Actors that may die while they hold some files, before these are given up."""
 
 NO_PIXELS = np.zeros((0, 0, 3), np.uint8)
-"""What an embedded picture has in place of its pixels: nobody needs them any more."""
+"""Stands for the pixels of an embedded picture, which are no longer needed."""
 
 
 class EmbeddingActor:
-    """What runs in an actor: an encoder of its own, and a process that decodes for it."""
+    """The actor: an encoder of its own, and a process that decodes for it."""
 
     def __init__(self, encoder: str) -> None:
         """`encoder`: its name; the heads of tuned libraries come later, where vectors are written."""
@@ -60,18 +60,18 @@ class EmbeddingActor:
     def embed(self, files: Sequence[FoundFile]) -> list[EmbeddedFile | BadFile]:
         """Each file as its picture's raw vector and facts, in their order, or as what is wrong with it."""
         with scratch_folder("fetched") as scratch:
-            places = [_fetch(file, scratch / str(number)) for number, file in enumerate(files)]
+            places = [_fetch_file(file, scratch / str(number)) for number, file in enumerate(files)]
             decoded = iter(list(self._decoders.decode(place for place in places if isinstance(place, Path))))
             outcomes = [place if isinstance(place, BadFile) else next(decoded) for place in places]
         pictures = [outcome for outcome in outcomes if isinstance(outcome, DecodedFile)]
         with naming_parts():  # the error travels as its text
             made = self._encoder.pictures([picture.pixels for picture in pictures]).global_bd
         raw = iter(check_rows(made, len(pictures), self._encoder))  # what cannot be used is found where it is written
-        return [_named(outcome, file, raw) for outcome, file in zip(outcomes, files, strict=True)]
+        return [_name_outcome(outcome, file, raw) for outcome, file in zip(outcomes, files, strict=True)]
 
 
-def _fetch(file: FoundFile, place: Path) -> Path | BadFile:
-    """Where the file lies on this machine, fetched to `place` if it is an object."""
+def _fetch_file(file: FoundFile, place: Path) -> Path | BadFile:
+    """The file's path on this machine; an object is fetched to `place`. A BadFile says why it cannot be."""
     if parse_url(file.path) is None:
         return file.path
     if file.size > (limits := read_limits()).max_bytes:
@@ -83,7 +83,7 @@ def _fetch(file: FoundFile, place: Path) -> Path | BadFile:
     return place
 
 
-def _named(outcome: DecodedFile | BadFile, file: FoundFile, raw: Iterator[Any]) -> EmbeddedFile | BadFile:
+def _name_outcome(outcome: DecodedFile | BadFile, file: FoundFile, raw: Iterator[Any]) -> EmbeddedFile | BadFile:
     """An outcome under the name that the file was found by; `raw`: vectors of the pictures that are left."""
     is_object = parse_url(file.path) is not None
     size, mtime_ns = (file.size, file.mtime_ns) if is_object else (outcome.size, outcome.mtime_ns)
@@ -105,26 +105,24 @@ class _Task:
 
 
 class ActorEmbedder:
-    """Actors that embed, for one run of adding (`index.ingest.Embedder`)."""
+    """Actors that embed, for one run of adding (`ingest.Embedder`)."""
 
     def __init__(self, ray: Any, encoder: str, actors: int | None = None) -> None:
         """`actors`: how many; by default one for every free core. Raises ViewfinderError: none of them starts."""
         self._ray, self._encoder = ray, encoder
-        self.actors = Actors(ray, actors or count_cores(ray), self._start, "embeds pictures")
+        self.actors = Actors(ray, actors or count_cores(ray), self._start_actor, "embeds pictures")
         if why := self.actors.settle({seat.opening: seat for seat in self.actors.seats}):
             self.actors.close()
             raise ViewfinderError(f"no actor of the cluster could begin to embed pictures: {why}")
 
     @staticmethod
     @contextmanager
-    def connected(address: str, encoder: str, actors: int | None = None) -> Iterator[ActorEmbedder]:
+    def connect(address: str, encoder: str, actors: int | None = None) -> Iterator[ActorEmbedder]:
         """Actors of the cluster at an address, which end with this. Raises as `ray_session`."""
         with ray_session(address) as ray:
             made = ActorEmbedder(ray, encoder, actors)
-            try:
+            with closing(made.actors):
                 yield made
-            finally:
-                made.actors.close()
 
     def embed(self, files: Iterable[FoundFile]) -> Iterator[EmbeddedFile | BadFile]:
         """One outcome a file, in their order.
@@ -136,14 +134,14 @@ class ActorEmbedder:
         waiting = iter(lambda: list(islice(drawn, MAX_FILES_AT_ONCE)), [])
         under_way = deque[_Task]()
         while True:
-            while len(under_way) < IN_FLIGHT * len(self.actors.seats) and (some := next(waiting, None)):
-                under_way.append(self._give(some, under_way))
+            while len(under_way) < MAX_TASKS_AN_ACTOR * len(self.actors.seats) and (some := next(waiting, None)):
+                under_way.append(self._give_files(some, under_way))
             if not under_way:
                 return
-            yield from self._result(under_way[0], under_way)
+            yield from self._await_result(under_way[0], under_way)
             under_way.popleft()
 
-    def _result(self, task: _Task, under_way: Sequence[_Task]) -> list[EmbeddedFile | BadFile]:
+    def _await_result(self, task: _Task, under_way: Sequence[_Task]) -> list[EmbeddedFile | BadFile]:
         errors = self._ray.exceptions
         while True:
             try:
@@ -155,16 +153,16 @@ class ActorEmbedder:
                 why = " ".join(str(error).split())[:300]
                 self.actors.replace(task.seat, why)
                 for lost in [it for it in under_way if it.seat is task.seat]:
-                    if lost.tries >= MAX_TRIES:
+                    if lost.tries >= MAX_DEATHS:
                         raise ViewfinderError(
                             f"{lost.tries + 1} actors died over {lost.files[0].path}: {why}"
                         ) from error
-                    again = self._give(lost.files, [it for it in under_way if it is not lost])
+                    again = self._give_files(lost.files, [it for it in under_way if it is not lost])
                     lost.seat, lost.reference, lost.tries = again.seat, again.reference, lost.tries + 1
 
-    def _give(self, files: Sequence[FoundFile], under_way: Sequence[_Task]) -> _Task:
+    def _give_files(self, files: Sequence[FoundFile], under_way: Sequence[_Task]) -> _Task:
         """Gives files to the actor that has the least to do."""
-        ready = self.actors.ready(STARTED_S)
+        ready = self.actors.ready(MAX_START_S)
         if not ready:
             raise ViewfinderError(
                 "all actors of the cluster are gone: what was added stays, add the same again to go on"
@@ -173,6 +171,6 @@ class ActorEmbedder:
         seat = min(ready, key=lambda seat: load[seat])
         return _Task(files, seat, seat.actor.embed.remote(files))
 
-    def _start(self) -> Seat:
+    def _start_actor(self) -> Seat:
         actor = start_actor(self._ray, EmbeddingActor, self._encoder)
         return Seat(actor, actor.open.remote())

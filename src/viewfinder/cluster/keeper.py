@@ -1,8 +1,7 @@
-"""Ends what is left of a cluster when the process that began it was killed: `keeper FOLDER`, started by that process.
+"""Ends the remains of a cluster when the process that began it was killed: `keeper FOLDER`, started by that process.
 
-Most of Ray's processes end with the one that began them. Two agents go on for a minute, to report to somebody who is
-gone, too; and nobody removes the folder. This process waits until its stdin ends. A parent that ends in order sees to
-the rest itself.
+Most of Ray's processes end with the one that began them. But two agents go on for a minute, and the folder stays. This
+process waits until its stdin ends. A parent that ends in order sees to the rest itself.
 """
 
 from __future__ import annotations
@@ -16,8 +15,8 @@ from pathlib import Path
 
 import psutil
 
-MAX_WAIT_S = 5.0
-"""How long the processes may take to end by themselves, or when they are killed."""
+MAX_ENDING_S = 5.0
+"""The time in which the processes must end by themselves, or once they are killed."""
 
 
 def main() -> None:
@@ -33,7 +32,7 @@ def main() -> None:
 
 def end_processes(folder: Path) -> None:
     """Kills the Python processes that have a file in a folder open, as all of Ray's have their logs."""
-    until = time.monotonic() + MAX_WAIT_S
+    until = time.monotonic() + MAX_ENDING_S
     while (found := find_processes(folder)) and time.monotonic() < until:
         for process in found:
             with suppress(psutil.Error):

@@ -5,14 +5,14 @@ and for those of an actor that is gone, as any of them can search any rows. Noth
 disk; one that is lost is replaced.
 
 A turn asks every shard once. Those that did not answer, because an actor died, failed or is late, are asked for once
-more, elsewhere. Rows that nobody could search even so are told by their bounds: `Ranking.missing` counts them.
+more, elsewhere. Rows that still could not be searched are told by their bounds: `Ranking.missing` counts them.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,26 +24,26 @@ from viewfinder.cluster.actors import Actors, Seat, count_cores, ray_session, st
 from viewfinder.encoders import load_encoder
 from viewfinder.errors import LibraryError, ViewfinderError
 from viewfinder.query import Query
-from viewfinder.search.gallery import BLOCK, FEW, Gallery
+from viewfinder.search.gallery import MAX_KEPT_PICTURES, MAX_PICTURES_AT_ONCE, Gallery
 from viewfinder.search.kernels import TOGETHER
 from viewfinder.search.shard_scores import ShardAnswer, ShardQuestion, split_rows
 from viewfinder.store.bucket import local_folder, place_name
 from viewfinder.store.settings import Settings
 from viewfinder.store.snapshot_files import load_built_snapshot, load_snapshot
 
-PATIENCE_S = (10.0, 10.0)
-"""How long a turn waits for its shards, and then for those that are asked for once more."""
+SHARD_PATIENCE_S = (10.0, 10.0)
+"""The time for which a turn waits for its shards, and then for those that are asked for once more."""
 
 MAX_TURNS_AT_ONCE = 2
 """Turns that an actor works on at the same time: the next snapshot may be opened beside one."""
 
-KEPT = 2
+MAX_OPEN_SNAPSHOTS = 2
 """Snapshots that an actor keeps open: turns that have begun go on with the one before."""
 
 
 @dataclass(frozen=True)
 class Shown:
-    """Which pictures are searched: a snapshot by its generation, and the encoder they are seen through.
+    """The pictures that are searched: a snapshot by its generation, and the encoder they are seen through.
 
     `order` is a hash of the ids in the driver's order of rows; `ids` refers to these, for a machine whose own snapshot
     of a bucket has them in another order.
@@ -67,7 +67,7 @@ class _Opened:
 
 
 class ShardActor:
-    """What runs in an actor: it answers for any rows of a library."""
+    """The actor: it answers for any rows of a library."""
 
     def __init__(self, place: str) -> None:
         """`place`: the library's folder, which all machines see, or its URL."""
@@ -76,19 +76,19 @@ class ShardActor:
 
     def open(self, shown: Shown) -> None:
         """Maps the pictures before the first turn asks for them. Raises LibraryError, EncoderMismatch."""
-        self._find(shown)
+        self._find_opened(shown)
 
     def answer(self, shown: Shown, question: ShardQuestion) -> ShardAnswer:
-        """What these rows hold. Raises as `open`."""
-        found, part = self._find(shown), slice(question.start, question.stop)
+        """The answer for these rows. Raises as `open`."""
+        found, part = self._find_opened(shown), slice(question.start, question.stop)
         rows = part if found.rows_n is None else found.rows_n[part]
         return found.gallery.answer_shard(question, rows, None if found.ids is None else found.ids[part])
 
-    def _find(self, shown: Shown) -> _Opened:
+    def _find_opened(self, shown: Shown) -> _Opened:
         known = self._opened.get(shown.generation)
         if known is None:
             known = self._opened[shown.generation] = open_shown(self._place, shown)
-            for generation in list(self._opened)[:-KEPT]:
+            for generation in list(self._opened)[:-MAX_OPEN_SNAPSHOTS]:
                 self._opened.pop(generation, None)
         return known
 
@@ -107,7 +107,7 @@ def open_shown(place: str, shown: Shown) -> _Opened:
         raise LibraryError(f"{place} has changed since the search began, or is not the same folder on all machines")
     head = None if shown.head is None else folder / shown.head
     gallery = Gallery(snapshot, load_encoder(shown.encoder, head_file=head))
-    if order_of(snapshot.ids) == shown.order:
+    if hash_order(snapshot.ids) == shown.order:
         return _Opened(gallery, None, snapshot.ids_to_order)
     import ray
 
@@ -115,7 +115,7 @@ def open_shown(place: str, shown: Shown) -> _Opened:
     return _Opened(gallery, np.array(gallery.rows(ids), np.int64), ids)
 
 
-def order_of(ids: Sequence[str]) -> str:
+def hash_order(ids: Sequence[str]) -> str:
     """A hash of ids in their order."""
     return hashlib.blake2b("\n".join(ids).encode(), digest_size=16).hexdigest()
 
@@ -132,14 +132,10 @@ class ActorShards:
 
     @staticmethod
     @contextmanager
-    def connected(address: str, folder: Path, shards: int | None = None) -> Iterator[ActorShards]:
+    def connect(address: str, folder: Path, shards: int | None = None) -> Iterator[ActorShards]:
         """Actors of the cluster at an address, which end with this. Raises as `ray_session`."""
-        with ray_session(address) as ray:
-            found = ActorShards(ray, folder, shards)
-            try:
-                yield found
-            finally:
-                found.close()
+        with ray_session(address) as ray, closing(ActorShards(ray, folder, shards)) as found:
+            yield found
 
     def serve(self, gallery: Gallery, settings: Settings) -> None:
         """From now on the actors search this gallery for turns, unless it is empty or lies nowhere on disk.
@@ -150,18 +146,18 @@ class ActorShards:
         snapshot = gallery.snapshot
         if snapshot.folder is None or not len(snapshot):
             return
-        ids, order = self._ray.put(snapshot.ids), order_of(snapshot.ids)
+        ids, order = self._ray.put(snapshot.ids), hash_order(snapshot.ids)
         shown = Shown(snapshot.generation, snapshot.space, settings.encoder, settings.head, order, ids)
         self._shown = shown  # what an actor opens that begins from now on
         if self._actors is None:
-            self._actors = Actors(self._ray, self.count, self._start, f"searches {self._place}")
+            self._actors = Actors(self._ray, self.count, self._start_actor, f"searches {self._place}")
             opening = {seat.opening: seat for seat in self._actors.seats}
         else:
             opening = {seat.actor.open.remote(shown): seat for seat in self._actors.seats}
         if why := self._actors.settle(opening):
             raise ViewfinderError(f"the actors of the cluster could not open {self._place}: {why}")
         # So that products over a part come out as over the whole, to the last bit.
-        step = BLOCK if len(snapshot) > FEW else TOGETHER
+        step = MAX_PICTURES_AT_ONCE if len(snapshot) > MAX_KEPT_PICTURES else TOGETHER
         gallery.shards = ShardsOf(self, shown, tuple(split_rows(len(snapshot), self.count, step)))
 
     def close(self) -> None:
@@ -170,11 +166,11 @@ class ActorShards:
             self._actors.close()
 
     def ask(self, shown: Shown, questions: Sequence[ShardQuestion]) -> dict[int, ShardAnswer]:
-        """The answers to questions, by their place; those that nobody could answer are not among them."""
+        """Answers to questions, by their place; a question that no actor could answer is left out."""
         assert self._actors is not None
         answers: dict[int, ShardAnswer] = {}
-        for patience_s in PATIENCE_S:
-            asked = self._send(
+        for patience_s in SHARD_PATIENCE_S:
+            asked = self._send_questions(
                 shown, {place: it for place, it in enumerate(questions) if place not in answers}, patience_s
             )
             done, late = self._ray.wait(list(asked), num_returns=len(asked), timeout=patience_s) if asked else ([], [])
@@ -188,7 +184,7 @@ class ActorShards:
                 break
         return answers
 
-    def _send(
+    def _send_questions(
         self, shown: Shown, questions: Mapping[int, ShardQuestion], patience_s: float
     ) -> dict[Any, tuple[int, Seat]]:
         """Asks an actor each question, by habit the same one; by reference, what was asked of whom."""
@@ -202,14 +198,14 @@ class ActorShards:
             asked[seat.actor.answer.remote(shown, question)] = (place, seat)
         return asked
 
-    def _start(self) -> Seat:
+    def _start_actor(self) -> Seat:
         actor = start_actor(self._ray, ShardActor, self._place, concurrency=MAX_TURNS_AT_ONCE)
         return Seat(actor, actor.open.remote(self._shown))
 
 
 @dataclass(frozen=True, eq=False)
 class ShardsOf:
-    """The parts of one gallery, as its turns ask for them (`index.shard_scores.Shards`)."""
+    """The parts of one gallery, as its turns ask for them (`shard_scores.Shards`)."""
 
     actors: ActorShards
     shown: Shown
@@ -218,7 +214,7 @@ class ShardsOf:
     def ask(
         self, query: Query, prior_n: Float32[np.ndarray, " n"] | None, open_n: Bool[np.ndarray, " n"] | None
     ) -> tuple[list[ShardAnswer], list[slice]]:
-        """The answers of shards, in the order of their rows; and the rows that nobody could search."""
+        """Answers of shards, in the order of their rows; and the rows that no actor could search."""
         compared = Query(query.parts, query.space, query.compare)  # the rest is in `prior_n` and `open_n`
         questions = [
             ShardQuestion(

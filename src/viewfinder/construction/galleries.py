@@ -49,23 +49,23 @@ class EncodedGallery:
         """The gallery's pictures, those with vectors."""
         return self.gallery.names
 
-    def nearest(self, image: str, most: int) -> list[FoundPicture]:
+    def find_nearest(self, image: str, most: int) -> list[FoundPicture]:
         """By cosine, nearest first; none for a picture without a vector."""
         row = self.references.rows.get(image)
         if row is None:
             return []
         scores_n = dot_scores(self.gallery.vectors_nd, self.references.vectors_nd[row])
-        return self._best(scores_n, scores_n, most, without=image)
+        return self._take_best(scores_n, scores_n, most, without=image)
 
-    def found(self, text: str, *, without: str) -> FoundPicture:
+    def find_best(self, text: str, *, without: str) -> FoundPicture:
         """By the similarity to the text, beyond what the picture has to any text; `likeness` is the cosine."""
         cosines_n = dot_scores(self.gallery.vectors_nd, np.asarray(self.encoder.words([text])[0], np.float32))
-        best = self._best(cosines_n - self._background_n, cosines_n, 1, without=without)
+        best = self._take_best(cosines_n - self._background_n, cosines_n, 1, without=without)
         if not best:
             raise SampleNotMade("the gallery has no other picture")
         return best[0]
 
-    def _best(
+    def _take_best(
         self, scores_n: Float[np.ndarray, " n"], cosines_n: Float[np.ndarray, " n"], most: int, *, without: str
     ) -> list[FoundPicture]:
         rows = [row for row in top_k(scores_n, most + 1).tolist() if self.gallery.names[row] != without]
@@ -88,7 +88,7 @@ def name_vectors(files: Mapping[str, Path], features: Features, encoder: Encoder
     return NamedVectors(tuple(rows), np.asarray(encoder.project(raw_nr), np.float32))
 
 
-CAPTIONS = "captions"
+BY_CAPTIONS = "captions"
 """The captioner that repeats the captions of the data set."""
 
 
@@ -98,7 +98,7 @@ class KnownCaptions:
 
     captions: Mapping[str, Sequence[str]]
     seed: int = 0
-    name: str = CAPTIONS
+    name: str = BY_CAPTIONS
 
     def caption(self, image: str) -> str:
         """See `Captioner`."""

@@ -18,7 +18,7 @@ from typing import Protocol, runtime_checkable
 
 from viewfinder.data.chatsearch import ChatSample, ChatTurn, TextItem
 from viewfinder.errors import ViewfinderError
-from viewfinder.worlds.chatsearch import NEIGHBOURS, SUBTASK_OF, Pipeline, turns_with_answer, user_turn
+from viewfinder.worlds.chatsearch import MAX_NEIGHBOURS, SUBTASK_OF, Pipeline, turns_with_answer, user_turn
 
 
 class SampleNotMade(ViewfinderError):
@@ -56,18 +56,18 @@ class TextGenerator(Protocol):
 
     @property
     def name(self) -> str:
-        """What wrote, for the record: no address, no path."""
+        """The name of the writer, for the record: no address, no path."""
         ...
 
-    def dialogue(self, target: ImageTextPair) -> tuple[ChatTurn, ...]:
+    def write_dialogue(self, target: ImageTextPair) -> tuple[ChatTurn, ...]:
         """Several rounds of words that end with the user's, and in which the target is only implied."""
         ...
 
-    def instruction(self, reference: ImageTextPair, target: ImageTextPair) -> str:
-        """What a person says who has the reference and wants the target: the main difference."""
+    def write_instruction(self, reference: ImageTextPair, target: ImageTextPair) -> str:
+        """Says the main difference from the reference to the target."""
         ...
 
-    def two_rounds(self, target: ImageTextPair) -> TwoRounds:
+    def write_two_rounds(self, target: ImageTextPair) -> TwoRounds:
         """A dialogue whose first answer is another picture, and whose second would be the target."""
         ...
 
@@ -81,11 +81,11 @@ class GalleryRetriever(Protocol):
         """All of them."""
         ...
 
-    def nearest(self, image: str, most: int) -> list[FoundPicture]:
+    def find_nearest(self, image: str, most: int) -> list[FoundPicture]:
         """The pictures most similar to one of them, itself excluded; nearest first."""
         ...
 
-    def found(self, text: str, *, without: str) -> FoundPicture:
+    def find_best(self, text: str, *, without: str) -> FoundPicture:
         """The picture that best answers a text, other than `without`.
 
         Raises:
@@ -95,12 +95,12 @@ class GalleryRetriever(Protocol):
 
 
 @runtime_checkable
-class Captioner(Protocol):
+class PictureCaptioner(Protocol):
     """Says what a picture shows. Thread-safe."""
 
     @property
     def name(self) -> str:
-        """What described, for the record."""
+        """The name of the captioner, for the record."""
         ...
 
     def caption(self, image: str) -> str:
@@ -112,13 +112,13 @@ class Captioner(Protocol):
         ...
 
 
-FOUND = ("Like this?", "Is it this one?", "How about this one?", "Here you are.", "This is what I found.")
-"""What the assistant says along with a found picture; the paper does not specify it."""
+FOUND_ANSWERS = ("Like this?", "Is it this one?", "How about this one?", "Here you are.", "This is what I found.")
+"""Said by the assistant along with a found picture; the paper does not specify it."""
 
 
 @dataclass(frozen=True)
 class PipelineParts:
-    """What samples are made with.
+    """The parts that samples are made with.
 
     Attributes:
         threshold, ceiling: the minimum and maximum similarity of a target to its reference.
@@ -127,20 +127,20 @@ class PipelineParts:
 
     generator: TextGenerator
     gallery: GalleryRetriever
-    captioner: Captioner
+    captioner: PictureCaptioner
     threshold: float
     ceiling: float = 1.0
     seed: int = 0
 
-    def drawn(self, purpose: str, image: str) -> random.Random:
-        """The same random numbers for the same picture, whatever else is made and in which order."""
+    def draw_random(self, purpose: str, image: str) -> random.Random:
+        """Random numbers for a picture, which depend on nothing else that is made nor on the order."""
         return random.Random(f"viewfinder/construct/{self.seed}/{purpose}/{image}")
 
 
 def make_text_sample(number: int, own: ImageTextPair, parts: PipelineParts) -> ChatSample:
     """A text dialogue about a picture."""
-    turns = parts.generator.dialogue(own)
-    return _sample("text", number, turns, own.image, {"caption_target": own.caption})
+    turns = parts.generator.write_dialogue(own)
+    return _make_sample("text", number, turns, own.image, {"caption_target": own.caption})
 
 
 def make_reference_image_sample(number: int, own: ImageTextPair, parts: PipelineParts) -> ChatSample:
@@ -149,16 +149,18 @@ def make_reference_image_sample(number: int, own: ImageTextPair, parts: Pipeline
     Raises:
         SampleNotMade: none is similar enough, or all are copies of it.
     """
-    near = [found for found in parts.gallery.nearest(own.image, NEIGHBOURS) if found.likeness >= parts.threshold]
+    near = [
+        found for found in parts.gallery.find_nearest(own.image, MAX_NEIGHBOURS) if found.likeness >= parts.threshold
+    ]
     if not near:
         raise SampleNotMade("no other picture is like the reference enough")
     near = [found for found in near if found.likeness <= parts.ceiling]
     if not near:
         raise SampleNotMade("what is like the reference is a copy of it")
-    chosen = parts.drawn("mdc-i", own.image).choice(near)
+    chosen = parts.draw_random("mdc-i", own.image).choice(near)
     target = ImageTextPair(chosen.image, parts.captioner.caption(chosen.image))
-    turns = (user_turn(parts.generator.instruction(own, target), own.image),)
-    return _sample("mdc-i", number, turns, target.image, _source(own, target, chosen.likeness))
+    turns = (user_turn(parts.generator.write_instruction(own, target), own.image),)
+    return _make_sample("mdc-i", number, turns, target.image, _make_source(own, target, chosen.likeness))
 
 
 def make_reference_text_samples(
@@ -169,16 +171,16 @@ def make_reference_text_samples(
     Raises:
         SampleNotMade: nothing is found.
     """
-    rounds = parts.generator.two_rounds(own)
-    found = parts.gallery.found(rounds.caption, without=own.image)
+    rounds = parts.generator.write_two_rounds(own)
+    found = parts.gallery.find_best(rounds.caption, without=own.image)
     reference = ImageTextPair(found.image, rounds.caption)
-    answer = parts.drawn("mdc-t", own.image).choice(FOUND)
+    answer = parts.draw_random("mdc-t", own.image).choice(FOUND_ANSWERS)
     turns_of: dict[Pipeline, tuple[ChatTurn, ...]] = {
         "mdc-t": turns_with_answer((user_turn(rounds.request),), answer, reference.image, rounds.change),
         "mdc-t-single": (user_turn(rounds.change, reference.image),),
     }
-    source = _source(reference, own, found.likeness)
-    return [_sample(name, number, turns_of[name], own.image, source) for name in turns_of if name in wanted]
+    source = _make_source(reference, own, found.likeness)
+    return [_make_sample(name, number, turns_of[name], own.image, source) for name in turns_of if name in wanted]
 
 
 def merge_samples(
@@ -193,21 +195,21 @@ def merge_samples(
         about[single.images()[0]].append(single)
     for text in texts:
         if text.target in about:
-            chance = parts.drawn("merge", text.target)
+            chance = parts.draw_random("merge", text.target)
             single = chance.choice(about[text.target])
             [change] = (item.text for item in single.turns[0].content if isinstance(item, TextItem))
-            turns = turns_with_answer(text.turns, chance.choice(FOUND), text.target, change)
+            turns = turns_with_answer(text.turns, chance.choice(FOUND_ANSWERS), text.target, change)
             source = {**single.source, "pipeline": "merge", "of": [text.id, single.id]}
             yield ChatSample(f"merge-{text.id.rpartition('-')[2]}", "mChat", turns, single.target, source)
 
 
-def _sample(
+def _make_sample(
     pipeline: Pipeline, number: int, turns: tuple[ChatTurn, ...], target: str, source: dict[str, str | float]
 ) -> ChatSample:
     name = f"{pipeline}-{number:06d}"
     return ChatSample(name, SUBTASK_OF[pipeline], turns, target, {"pipeline": pipeline, **source})
 
 
-def _source(reference: ImageTextPair, target: ImageTextPair, likeness: float) -> dict[str, str | float]:
+def _make_source(reference: ImageTextPair, target: ImageTextPair, likeness: float) -> dict[str, str | float]:
     captions: dict[str, str | float] = {"caption_ref": reference.caption, "caption_target": target.caption}
     return {**captions, "likeness": round(likeness, 4)}

@@ -40,36 +40,36 @@ CHATSEARCH = "chatsearch"
 RECORDS = "construct"
 SCHEMA = "viewfinder/construct"
 
-SEARCHED: tuple[setup.Part, ...] = ("test", "all")
+SEARCHED_SPLITS: tuple[setup.Part, ...] = ("test", "all")
 """Splits with galleries: a folder has one gallery per subtask; training and validation need none."""
 
 
-def subtasks(order: setup.ConstructionOrder) -> tuple[Subtask, ...]:
-    """The subtasks of the requested pipelines."""
+def list_subtasks(order: setup.ConstructionOrder) -> tuple[Subtask, ...]:
+    """The list_subtasks of the requested pipelines."""
     return tuple(dict.fromkeys(SUBTASK_OF[pipeline] for pipeline in order.pipelines))
 
 
-def samples_file(order: setup.ConstructionOrder, subtask: Subtask) -> Path:
+def locate_samples(order: setup.ConstructionOrder, subtask: Subtask) -> Path:
     """The file of a subtask's samples."""
     return order.out / CHATSEARCH / f"{subtask}_{order.split}.jsonl"
 
 
 def check_free(order: setup.ConstructionOrder) -> None:
-    """Checks that the files may be written: each is absent, or an earlier run of ours wrote it and nobody reviewed it.
+    """Checks that the files may be written: each is absent, or an earlier run of ours wrote it and it is not reviewed.
 
     Raises:
         BadInput: otherwise.
     """
-    record = _record_file(order)
+    record = _locate_record(order)
     ours = set(read_json(record, dict).get("files", ())) if record.is_file() else set()
-    for subtask in subtasks(order):
-        file = samples_file(order, subtask)
+    for subtask in list_subtasks(order):
+        file = locate_samples(order, subtask)
         if file.is_file() and file.relative_to(order.out).as_posix() not in ours:
             raise BadInput(f"{file}: there already, and not by this verb; choose another --out or --split")
         if review_file(file).is_file():
             raise BadInput(f"{file}: a person has reviewed it already; choose another --out, or remove its review")
         gallery = order.out / CHATSEARCH / f"gallery_{subtask}.txt"
-        if order.split in SEARCHED and not file.is_file() and gallery.is_file():
+        if order.split in SEARCHED_SPLITS and not file.is_file() and gallery.is_file():
             raise BadInput(f"{gallery}: there already, of other samples; choose another --out")
 
 
@@ -81,25 +81,25 @@ def write_samples(
     known = list(samples)
     written: list[Path] = []
     pictures: dict[str, None] = {}
-    for subtask in subtasks(order):
+    for subtask in list_subtasks(order):
         own = [sample for sample in known if sample.subtask == subtask]
         named = dict.fromkeys(name for sample in own for name in (*sample.images(), sample.target))
         listed = sorted({*named, *(() if order.only_targets else gallery)})
         pictures |= named
-        if order.split in SEARCHED and listed:
+        if order.split in SEARCHED_SPLITS and listed:
             written.append(write_gallery(order.out / CHATSEARCH, subtask, listed))
             pictures |= dict.fromkeys(listed)
         for name in () if order.in_place else pictures:
             if not (order.out / name).exists():
                 link_file(files[name], order.out / name)
-        write_chatsearch(samples_file(order, subtask), own)
-        written.append(samples_file(order, subtask))
+        write_chatsearch(locate_samples(order, subtask), own)
+        written.append(locate_samples(order, subtask))
     return tuple(file.relative_to(order.out).as_posix() for file in written)
 
 
 def write_record(order: setup.ConstructionOrder, report: setup.ConstructionReport) -> None:
     """Order and result, without paths on this machine; files of earlier runs of this split stay ours."""
-    file = _record_file(order)
+    file = _locate_record(order)
     before = read_json(file, dict).get("files", []) if file.is_file() else []
     places = {"data", "out", "gallery", "features", "generator", "captioner", "encoder"}
     settings = {name: value for name, value in vars(order).items() if name not in places}
@@ -108,15 +108,15 @@ def write_record(order: setup.ConstructionOrder, report: setup.ConstructionRepor
     write_json(file, made | {"files": sorted({*before, *report.files})}, indent=2)
 
 
-def _record_file(order: setup.ConstructionOrder) -> Path:
+def _locate_record(order: setup.ConstructionOrder) -> Path:
     return order.out / RECORDS / f"{order.split}.json"
 
 
 MAX_FAILURES = 5
 """After so many pictures in a row without an answer from the language model, the run gives up."""
 
-SINGLE: tuple[Pipeline, ...] = ("mdc-i", "mdc-t-single")
-"""What a text dialogue can be merged with."""
+SINGLE_ROUND: tuple[Pipeline, ...] = ("mdc-i", "mdc-t-single")
+"""Pipelines whose samples can be merged with a text dialogue."""
 
 
 def construct_samples(
@@ -136,18 +136,18 @@ def construct_samples(
         LanguageModelFailed: the model no longer answers; what it wrote is kept.
         LibraryBusy, DiskFull: as they say; what was written is kept.
     """
-    _check(order)
+    _check_order(order)
     with claim_folder(order.out, "constructs samples here", lock=RECORDS):
         check_free(order)
         journal = AnswerJournal.read(order.out / RECORDS / "journal.jsonl")
         ready = setup.prepare_construction(order, journal, make_encoder, notify, progress)
         notify(f"{len(ready.sources):,} pictures, {len(ready.parts.gallery.images):,} to find among")
         books = _Books()
-        for results in _worked(order, ready, books, should_stop):
-            books.note(results)
+        for results in _work_on_pictures(order, ready, books, should_stop):
+            books.add(results)
             progress(books.pictures, len(ready.sources))
         ended = books.pictures == len(ready.sources)
-        made = books.of(order, ready.parts)
+        made = books.list_samples(order, ready.parts)
         files = write_samples(order, made, ready.parts.gallery.images, ready.files) if ended else ()
         report = setup.ConstructionReport(
             out=order.out,
@@ -171,13 +171,13 @@ _Result = tuple[Pipeline, list[ChatSample] | SampleNotMade | LanguageModelFailed
 
 @dataclass
 class _Books:
-    """What was made from the pictures so far; at the end, in the order of their numbers."""
+    """The samples made so far, which `of` puts in the order of their numbers, and counts of dropped pictures."""
 
     samples: list[ChatSample] = field(default_factory=list)
     dropped: dict[Pipeline, Counter[str]] = field(default_factory=lambda: {name: Counter() for name in PIPELINES})
     pictures: int = 0
 
-    def note(self, results: Sequence[_Result]) -> None:
+    def add(self, results: Sequence[_Result]) -> None:
         self.pictures += 1
         for pipeline, result in results:
             if isinstance(result, list):
@@ -185,11 +185,11 @@ class _Books:
             else:
                 self.dropped[pipeline][str(result)] += 1
 
-    def of(self, order: setup.ConstructionOrder, parts: PipelineParts) -> list[ChatSample]:
+    def list_samples(self, order: setup.ConstructionOrder, parts: PipelineParts) -> list[ChatSample]:
         """All requested samples, including merged ones."""
         self.samples.sort(key=lambda sample: sample.id)
         texts = [sample for sample in self.samples if sample.source["pipeline"] == "text"]
-        singles = [sample for sample in self.samples if sample.source["pipeline"] in SINGLE]
+        singles = [sample for sample in self.samples if sample.source["pipeline"] in SINGLE_ROUND]
         joined = list(merge_samples(texts, singles, parts)) if "merge" in order.pipelines else []
         if alone := len(texts) - len(joined):
             self.dropped["merge"]["no single-round sample begins with the picture of the dialogue"] = alone
@@ -204,11 +204,11 @@ def pipelines_to_run(pipelines: Sequence[Pipeline]) -> frozenset[Pipeline]:
     """
     asked = set(pipelines) - {"merge"}
     if "merge" in pipelines:
-        asked |= {"text"} if asked & set(SINGLE) else {"text", "mdc-i"}
+        asked |= {"text"} if asked & set(SINGLE_ROUND) else {"text", "mdc-i"}
     return frozenset(asked)
 
 
-def _worked(
+def _work_on_pictures(
     order: setup.ConstructionOrder, ready: setup.ConstructionSetup, books: _Books, should_stop: Callable[[], bool]
 ) -> Iterator[list[_Result]]:
     """The results picture by picture, as they become ready.
@@ -223,7 +223,7 @@ def _worked(
         running: set[Future[list[_Result]]] = set()
         while True:
             while len(running) < order.at_once and (picture := next(waiting, None)) is not None:
-                running.add(pool.submit(_results, picture, wanted, ready.parts))
+                running.add(pool.submit(_run_pipelines, picture, wanted, ready.parts))
             if not running:
                 return
             done, running = wait(running, return_when=FIRST_COMPLETED)
@@ -241,9 +241,9 @@ def _worked(
                 waiting = iter(())
 
 
-def _results(picture: setup.SourcePicture, wanted: frozenset[Pipeline], parts: PipelineParts) -> list[_Result]:
-    """What the pipelines make of one picture; its caption is drawn (Sec. 3.1: one raw caption)."""
-    own = ImageTextPair(picture.name, parts.drawn("caption", picture.name).choice(picture.captions))
+def _run_pipelines(picture: setup.SourcePicture, wanted: frozenset[Pipeline], parts: PipelineParts) -> list[_Result]:
+    """Runs the pipelines for one picture with one of its captions, drawn at random (Sec. 3.1)."""
+    own = ImageTextPair(picture.name, parts.draw_random("caption", picture.name).choice(picture.captions))
     works: list[tuple[tuple[Pipeline, ...], Callable[[], list[ChatSample]]]] = [
         (("text",), lambda: [make_text_sample(picture.number, own, parts)]),
         (("mdc-i",), lambda: [make_reference_image_sample(picture.number, own, parts)]),
@@ -260,7 +260,7 @@ def _results(picture: setup.SourcePicture, wanted: frozenset[Pipeline], parts: P
     return found
 
 
-def _check(order: setup.ConstructionOrder) -> None:
+def _check_order(order: setup.ConstructionOrder) -> None:
     unknown = [name for name in order.pipelines if name not in PIPELINES]
     if unknown or not order.pipelines:
         named = unknown[0] if unknown else ""

@@ -1,5 +1,5 @@
-"""What to construct, the result, and an order's parts put together: the pictures to begin with, and what writes, finds
-and describes.
+"""Orders and reports of a construction, and an order's parts put together: the pictures to begin with, the writer, the
+gallery and the captioner.
 
 Samples name pictures by their paths below the folder that the samples are written to. If that is not the data set's
 own folder, its pictures get names in `images/`, those of a gallery in `images/gallery/`.
@@ -7,7 +7,7 @@ own folder, its pictures get names in `images/`, those of a gallery in `images/g
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Literal, get_args
@@ -15,14 +15,14 @@ from typing import Literal, get_args
 import numpy as np
 
 from viewfinder.construction.galleries import (
-    CAPTIONS,
+    BY_CAPTIONS,
     EncodedGallery,
     KnownCaptions,
     ModelCaptioner,
     NamedVectors,
     name_vectors,
 )
-from viewfinder.construction.pipelines import Captioner, GalleryRetriever, PipelineParts, TextGenerator
+from viewfinder.construction.pipelines import GalleryRetriever, PictureCaptioner, PipelineParts, TextGenerator
 from viewfinder.construction.remembered import AnswerJournal, JournalledModel
 from viewfinder.construction.truth import CaptionedWorld, TruthWriter, read_world
 from viewfinder.construction.written import ModelWriter
@@ -36,6 +36,7 @@ from viewfinder.errors import BadInput
 from viewfinder.language import LoadsInBackground, load_language_model
 from viewfinder.library import Library
 from viewfinder.worlds.chatsearch import MIN_LIKENESS, PIPELINES, Pipeline
+from viewfinder.worlds.making import take_evenly
 
 Part = Literal["train", "val", "test", "all"]
 
@@ -78,29 +79,22 @@ def read_captioned(folder: Path, part: Part, *, prefix: str | None = None) -> tu
     for number, picture in zip(map(int, stems) if in_world else range(len(pictures)), pictures, strict=True):
         if part in ("all", split_of(picture.path)):
             said = tuple(" ".join(caption.split()) for caption in picture.captions)
-            name = sample_name(picture.path, folder, prefix)
+            name = name_in_samples(picture.path, folder, prefix)
             chosen.append(SourcePicture(name, picture.path, said, number))
     if not chosen:
         raise BadInput(f"{folder}: none of its {len(pictures)} captioned pictures is of the part {part!r}")
     return chosen, report
 
 
-def sample_name(file: Path, folder: Path, prefix: str | None) -> str:
+def name_in_samples(file: Path, folder: Path, prefix: str | None) -> str:
     """The name of a picture in samples.
 
     >>> file = Path("a/images/1.jpg")
-    >>> sample_name(file, Path("a"), None), sample_name(file, Path("a"), "images/gallery")
+    >>> name_in_samples(file, Path("a"), None), name_in_samples(file, Path("a"), "images/gallery")
     ('images/1.jpg', 'images/gallery/1.jpg')
     """
     key = file.relative_to(folder).as_posix() if file.is_relative_to(folder) else file.name
     return key if prefix is None else (PurePosixPath(prefix) / key.removeprefix(f"{IMAGES}/")).as_posix()
-
-
-def take_evenly(pictures: Sequence[SourcePicture], count: int | None) -> list[SourcePicture]:
-    """So many of them, evenly from the first to the last."""
-    if count is None or count >= len(pictures):
-        return list(pictures)
-    return [pictures[at * len(pictures) // count] for at in range(count)]
 
 
 WORLD = "world"
@@ -145,7 +139,7 @@ class ConstructionOrder:
     split: Part = "train"
     generator: str | None = None
     gallery: Path | None = None
-    captioner: str = CAPTIONS
+    captioner: str = BY_CAPTIONS
     encoder: str = "starter"
     features: Path | None = None
     threshold: float | None = None
@@ -181,7 +175,7 @@ class ConstructionOrder:
 
 @dataclass(frozen=True)
 class ConstructionReport:
-    """What was made: samples by pipeline, and pictures that were dropped by pipeline and reason.
+    """The result: samples by pipeline, and pictures that were dropped by pipeline and reason.
 
     Attributes:
         ended: False if the run was stopped; then no file was written, and what models wrote is kept.
@@ -209,7 +203,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, eq=False)
 class ConstructionSetup:
-    """What a run works with: the pictures to begin with, and the file of every picture that a sample may have."""
+    """The parts of a run: the pictures to begin with, and the file of every picture that a sample may have."""
 
     sources: tuple[SourcePicture, ...]
     parts: PipelineParts
@@ -233,27 +227,27 @@ def prepare_construction(
     own, report = read_captioned(order.data, order.split, prefix=None if order.in_place else IMAGES)
     said = {picture.name: picture.captions for picture in own}
     world = read_world(order.data, said) if order.writes_truth else None
-    writer = _writer(order, journal, world, notify)
+    writer = _make_writer(order, journal, world, notify)
     if world is not None and order.finds_by_truth:
         gallery: GalleryRetriever = world
         brought = _Brought({}, {})
     else:
-        gallery, brought = _encoded(order, own, make_encoder, notify, progress)
+        gallery, brought = _make_encoded_gallery(order, own, make_encoder, notify, progress)
     files = {picture.name: picture.file for picture in own} | brought.files
-    captioner = _captioner(order, journal, said | brought.captions, files)
+    captioner = _make_captioner(order, journal, said | brought.captions, files)
     parts = PipelineParts(writer, gallery, captioner, order.least_likeness, order.ceiling, order.seed)
     return ConstructionSetup(tuple(take_evenly(own, order.count)), parts, files, report)
 
 
 @dataclass(frozen=True)
 class _Brought:
-    """The pictures of a separate gallery, and what is said of them."""
+    """The pictures of a separate gallery, and their captions."""
 
     files: dict[str, Path]
     captions: dict[str, tuple[str, ...]]
 
 
-def _writer(
+def _make_writer(
     order: ConstructionOrder, journal: AnswerJournal, world: CaptionedWorld | None, notify: Notify
 ) -> TextGenerator:
     if world is not None:
@@ -265,10 +259,10 @@ def _writer(
     return ModelWriter(JournalledModel(model, journal), order.seed, order.seconds)
 
 
-def _captioner(
+def _make_captioner(
     order: ConstructionOrder, journal: AnswerJournal, said: Mapping[str, tuple[str, ...]], files: Mapping[str, Path]
-) -> Captioner:
-    if order.captioner == CAPTIONS:
+) -> PictureCaptioner:
+    if order.captioner == BY_CAPTIONS:
         return KnownCaptions(said, order.seed)
     from viewfinder.users.vqa import load_captioner  # imports torch
 
@@ -276,36 +270,36 @@ def _captioner(
     return ModelCaptioner(model.name, model.text, files, journal)
 
 
-def _encoded(
+def _make_encoded_gallery(
     order: ConstructionOrder, own: list[SourcePicture], make_encoder: MakeEncoder, notify: Notify, progress: Progress
 ) -> tuple[GalleryRetriever, _Brought]:
     """Pictures seen through an encoder: those of the split, of another folder, or of a library."""
     files = {picture.name: picture.file for picture in own}
     if order.gallery is None:
         encoder = make_encoder()
-        known = _vectors(order.data, files, encoder, order.features, notify, progress)
+        known = _compute_vectors(order.data, files, encoder, order.features, notify, progress)
         return EncodedGallery(known, known, encoder), _Brought({}, {})
     if (order.gallery / "library.json").is_file():
         library = Library.open(order.gallery, create=False)
-        encoder, found, brought = library.encoder, *_of_library(library)
+        encoder, found, brought = library.encoder, *_read_library(library)
     else:
         encoder = make_encoder()
-        brought = _of_folder(order.gallery, order.captioner == CAPTIONS)
-        found = _vectors(order.gallery, brought.files, encoder, None, notify, progress)
-    if order.captioner == CAPTIONS and not brought.captions:
+        brought = _read_gallery_folder(order.gallery, order.captioner == BY_CAPTIONS)
+        found = _compute_vectors(order.gallery, brought.files, encoder, None, notify, progress)
+    if order.captioner == BY_CAPTIONS and not brought.captions:
         raise BadInput(f"{order.gallery}: its pictures have no captions; name a model with --captioner")
-    references = _vectors(order.data, files, encoder, order.features, notify, progress)
+    references = _compute_vectors(order.data, files, encoder, order.features, notify, progress)
     return EncodedGallery(found, references, encoder), brought
 
 
-def _vectors(
+def _compute_vectors(
     folder: Path, files: Mapping[str, Path], encoder: Encoder, out: Path | None, notify: Notify, progress: Progress
 ) -> NamedVectors:
     notify(f"vectors of the pictures in {folder}")
     return name_vectors(files, features(folder, encoder, out=out, progress=progress), encoder)
 
 
-def _of_folder(folder: Path, captioned: bool) -> _Brought:
+def _read_gallery_folder(folder: Path, captioned: bool) -> _Brought:
     """The captioned pictures of a folder, or all if a model looks at them."""
     from viewfinder.pictures import scan
 
@@ -319,10 +313,10 @@ def _of_folder(folder: Path, captioned: bool) -> _Brought:
         raise BadInput(f"{folder}: no captions here (captions.csv, annotations/); name a model with --captioner")
     inner = folder / IMAGES if (folder / IMAGES).is_dir() else folder
     found = scan([inner])
-    return _Brought({sample_name(file.path, found.roots[0], GALLERY): file.path for file in found.files}, {})
+    return _Brought({name_in_samples(file.path, found.roots[0], GALLERY): file.path for file in found.files}, {})
 
 
-def _of_library(library: Library) -> tuple[NamedVectors, _Brought]:
+def _read_library(library: Library) -> tuple[NamedVectors, _Brought]:
     """A library's pictures by their ids, as far as their files exist."""
     snapshot = library.gallery().snapshot
     files: dict[str, Path] = {}

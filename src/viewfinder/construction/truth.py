@@ -22,13 +22,13 @@ from viewfinder.data.truth import PictureTruth, read_truth
 from viewfinder.errors import BadInput
 from viewfinder.worlds.chatsearch import (
     WISHES,
-    leaning_wish,
+    make_leaning_wish,
     nearest_scenes,
     request_phrase,
     scene_likeness,
     text_dialogue_turns,
 )
-from viewfinder.worlds.grammar import Speaker, change_instruction, speaker_for
+from viewfinder.worlds.grammar import Speaker, change_instruction, make_speaker
 from viewfinder.worlds.kinds import Kind, Light
 from viewfinder.worlds.making import MARKER
 from viewfinder.worlds.scene import Scene, Thing
@@ -57,17 +57,17 @@ class CaptionedWorld:
         """The names of all."""
         return tuple(self.scenes)
 
-    def nearest(self, image: str, most: int = MAX_NEAR) -> list[FoundPicture]:
+    def find_nearest(self, image: str, most: int = MAX_NEAR) -> list[FoundPicture]:
         """By similarity of the truth."""
         near = [self.images[at] for at in self._near[image][:most]]
         return [FoundPicture(other, scene_likeness(self.scenes[image], self.scenes[other])) for other in near]
 
-    def found(self, text: str, *, without: str) -> FoundPicture:
+    def find_best(self, text: str, *, without: str) -> FoundPicture:
         """The only picture with this caption; else the one with the most words in common, rare ones first.
 
         `likeness` is the share of the text's words, weighted by rarity (idf), that its captions have.
         """
-        exact = self.own_captions.get(_plain(text), without)
+        exact = self.own_captions.get(_fold_words(text), without)
         if exact != without:
             return FoundPicture(exact, 1.0)
         # The text's words that occur in captions, in its order, and how rare they are there.
@@ -86,8 +86,8 @@ class CaptionedWorld:
     @cached_property
     def own_captions(self) -> Mapping[str, str]:
         """The picture of every caption that no other picture has."""
-        said = Counter(_plain(caption) for captions in self.captions.values() for caption in set(captions))
-        pairs = ((_plain(caption), image) for image, captions in self.captions.items() for caption in captions)
+        said = Counter(_fold_words(caption) for captions in self.captions.values() for caption in set(captions))
+        pairs = ((_fold_words(caption), image) for image, captions in self.captions.items() for caption in captions)
         return {caption: image for caption, image in pairs if said[caption] == 1}
 
     @cached_property
@@ -97,7 +97,7 @@ class CaptionedWorld:
 
     @cached_property
     def _words(self) -> Mapping[str, Counter[str]]:
-        """How many captions of each picture a word occurs in."""
+        """The number of captions of each picture in which a word occurs, by word."""
         found: defaultdict[str, Counter[str]] = defaultdict(Counter)
         for image in self.images:
             for caption in self.captions[image]:
@@ -116,7 +116,7 @@ def read_world(folder: Path, captions: Mapping[str, Sequence[str]]) -> Captioned
     if not any(truth.things for truth in truths.values()):
         raise BadInput(f"{folder}: a world of goods, whose truth has no scenes; name a language model as --generator")
     marker = read_json(folder / MARKER, dict)
-    stock = _known_stock(truths.values()) if "sprites" in marker else DRAWN
+    stock = _rebuild_stock(truths.values()) if "sprites" in marker else DRAWN
     seed = marker.get("seed", 0)
     named = ((name, truths[file]) for name in captions if (file := PurePosixPath(name).name) in truths)
     scenes = {name: scene_from_truth(truth, seed, stock) for name, truth in named}
@@ -139,7 +139,7 @@ def scene_from_truth(truth: PictureTruth, seed: int, stock: Stock) -> Scene:
     return Scene(seed, number, truth.place, light, tuple(things), stock)
 
 
-def _known_stock(truths: Collection[PictureTruth]) -> Stock:
+def _rebuild_stock(truths: Collection[PictureTruth]) -> Stock:
     """The kinds of a world of products, as far as its truth tells.
 
     The photograph of a product may show others too, so no kind is ever said to be absent.
@@ -157,40 +157,40 @@ class TruthWriter:
     seed: int = 0
     name: str = "world"
 
-    def dialogue(self, target: ImageTextPair) -> tuple[ChatTurn, ...]:
+    def write_dialogue(self, target: ImageTextPair) -> tuple[ChatTurn, ...]:
         """Two or three things about the scene."""
-        return text_dialogue_turns(self._speaker(target.image, "dialogue"), self.world.language)
+        return text_dialogue_turns(self._make_speaker(target.image, "dialogue"), self.world.language)
 
-    def instruction(self, reference: ImageTextPair, target: ImageTextPair) -> str:
+    def write_instruction(self, reference: ImageTextPair, target: ImageTextPair) -> str:
         """The main differences between two scenes."""
-        speaker = self._speaker(target.image, f"instruction/{reference.image}")
-        return change_instruction(speaker, self._scene(reference.image))
+        speaker = self._make_speaker(target.image, f"instruction/{reference.image}")
+        return change_instruction(speaker, self._find_scene(reference.image))
 
-    def two_rounds(self, target: ImageTextPair) -> TwoRounds:
+    def write_two_rounds(self, target: ImageTextPair) -> TwoRounds:
         """First asks for a scene similar to the target, identified by a caption that only it has."""
-        speaker = self._speaker(target.image, "two rounds")
+        speaker = self._make_speaker(target.image, "two rounds")
         own, captions = self.world.own_captions, self.world.captions
-        near = [found.image for found in self.world.nearest(target.image)]
-        ways = {image: next((said for said in captions[image] if _plain(said) in own), "") for image in near}
+        near = [found.image for found in self.world.find_nearest(target.image)]
+        ways = {image: next((said for said in captions[image] if _fold_words(said) in own), "") for image in near}
         known = [(image, caption) for image, caption in ways.items() if caption]
         if not known:
             raise SampleNotMade("no scene like it has a caption of its own")
         image, caption = speaker.pick(known)
         if self.world.language == "contextual":
-            wish = leaning_wish(self._speaker(target.image, f"leaning/{image}"), self._scene(image))
+            wish = make_leaning_wish(self._make_speaker(target.image, f"leaning/{image}"), self._find_scene(image))
             if wish is not None:
                 return TwoRounds(f"{speaker.pick(WISHES)} {wish.request}", caption, wish.change)
-        asked = f"{speaker.pick(WISHES)} {request_phrase(self._speaker(image, 'request'))}"
-        return TwoRounds(asked, caption, self.instruction(ImageTextPair(image, caption), target))
+        asked = f"{speaker.pick(WISHES)} {request_phrase(self._make_speaker(image, 'request'))}"
+        return TwoRounds(asked, caption, self.write_instruction(ImageTextPair(image, caption), target))
 
-    def _speaker(self, image: str, purpose: str) -> Speaker:
-        return speaker_for(self._scene(image), f"construct/{self.seed}/{purpose}")
+    def _make_speaker(self, image: str, purpose: str) -> Speaker:
+        return make_speaker(self._find_scene(image), f"construct/{self.seed}/{purpose}")
 
-    def _scene(self, image: str) -> Scene:
+    def _find_scene(self, image: str) -> Scene:
         if image not in self.world.scenes:
             raise SampleNotMade("the truth of a picture is not known")
         return self.world.scenes[image]
 
 
-def _plain(caption: str) -> str:
+def _fold_words(caption: str) -> str:
     return " ".join(_WORD.findall(caption.lower()))

@@ -69,7 +69,7 @@ def parse_dialogue(text: str, captions: Collection[str], known: Collection[str])
     if len({said.lower() for _, said in lines}) < len(lines):
         raise SampleNotMade("a line is said twice")
     for _, said in lines:
-        _check(said, captions, known)
+        _check_line(said, captions, known)
     return tuple((user_turn if label == "user" else assistant_turn)(said) for label, said in lines)
 
 
@@ -82,7 +82,7 @@ def parse_instruction(text: str, captions: Collection[str], known: Collection[st
     lines = split_labelled_lines(text.strip().partition("\n")[0], "User", ())
     if not lines:
         raise SampleNotMade("nothing was said")
-    return _check(lines[0][1], captions, known)
+    return _check_line(lines[0][1], captions, known)
 
 
 def parse_two_rounds(text: str, captions: Collection[str], known: Collection[str]) -> TwoRounds:
@@ -95,34 +95,36 @@ def parse_two_rounds(text: str, captions: Collection[str], known: Collection[str
     if [label for label, _ in lines[:3]] not in (["user", name, "user"] for name in ("found", "caption", "assistant")):
         raise SampleNotMade("not a request, a caption and a change")
     asked, found, change = (said for _, said in lines[:3])
-    if _words(found) in [_words(caption) for caption in captions]:
+    if _list_words(found) in [_list_words(caption) for caption in captions]:
         raise SampleNotMade("the first answer is the target already")
-    return TwoRounds(_check(asked, captions, known), _check(found, (), known), _check(change, captions, known))
+    return TwoRounds(
+        _check_line(asked, captions, known), _check_line(found, (), known), _check_line(change, captions, known)
+    )
 
 
-def _check(said: str, captions: Collection[str], known: Collection[str]) -> str:
-    """What was said, if a person could have said it.
+def _check_line(said: str, captions: Collection[str], known: Collection[str]) -> str:
+    """Checks that a person could have said a line, and returns it.
 
     Raises:
         SampleNotMade: it is too short or too long, quotes a caption, or repeats an example.
     """
-    words = _words(said)
+    words = _list_words(said)
     if len(words) < 2:
         raise SampleNotMade("a line of one word")
     if len(said) > MAX_LINE_LENGTH:
         raise SampleNotMade(f"a line of more than {MAX_LINE_LENGTH} characters")
-    if any(" ".join(_words(caption)) in " ".join(words) for caption in captions):
+    if any(" ".join(_list_words(caption)) in " ".join(words) for caption in captions):
         raise SampleNotMade("a caption is quoted as it is")
     if said.lower() in known:
         raise SampleNotMade("an example was repeated")
     return said
 
 
-def _words(text: str) -> list[str]:
+def _list_words(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
-SHOWN = 3
+EXAMPLES_PER_PROMPT = 3
 """Examples per prompt."""
 
 
@@ -149,17 +151,17 @@ class Task(Generic[Text]):
     tokens: int
     examples: tuple[tuple[str, ...], ...]
 
-    def lines(self, said: Sequence[str]) -> str:
+    def write_case(self, said: Sequence[str]) -> str:
         """A case, and its answer if there is one, with their labels."""
         labels = chain(self.case, cycle(self.answer))
         return "\n".join(f"{label}: {text}" for label, text in zip(labels, said, strict=False))
 
-    def prompt(self, captions: Sequence[str], chance: random.Random) -> str:
+    def write_prompt(self, captions: Sequence[str], chance: random.Random) -> str:
         """The prompt for a case, up to the first label of the answer."""
-        blocks = [self.lines(example) for example in chance.sample(self.examples, SHOWN)]
-        return "\n\n".join([self.wanted, *blocks, f"{self.lines(captions)}\n{self.answer[0]}:"])
+        blocks = [self.write_case(example) for example in chance.sample(self.examples, EXAMPLES_PER_PROMPT)]
+        return "\n\n".join([self.wanted, *blocks, f"{self.write_case(captions)}\n{self.answer[0]}:"])
 
-    def sentences(self) -> frozenset[str]:
+    def list_sentences(self) -> frozenset[str]:
         """Everything that the example answers say, which an answer must not repeat."""
         return frozenset(text.lower() for example in self.examples for text in example[len(self.case) :])
 
@@ -292,8 +294,8 @@ Women, three of them, and they should be running.
 )
 
 
-TRIES = 2
-WARM = 0.8
+MAX_TRIES = 2
+RETRY_TEMPERATURE = 0.8
 """Temperature of the second attempt; the first one is greedy."""
 
 STOPS = ("\n\n", "\nPicture:", "\nFirst picture:")
@@ -318,20 +320,20 @@ class ModelWriter:
         """The model's."""
         return self.model.name
 
-    def dialogue(self, target: ImageTextPair) -> tuple[ChatTurn, ...]:
+    def write_dialogue(self, target: ImageTextPair) -> tuple[ChatTurn, ...]:
         """See `parse_dialogue`."""
         return self._ask(DIALOGUE, target)
 
-    def instruction(self, reference: ImageTextPair, target: ImageTextPair) -> str:
+    def write_instruction(self, reference: ImageTextPair, target: ImageTextPair) -> str:
         """See `parse_instruction`."""
         return self._ask(INSTRUCTION, reference, target)
 
-    def two_rounds(self, target: ImageTextPair) -> TwoRounds:
+    def write_two_rounds(self, target: ImageTextPair) -> TwoRounds:
         """See `parse_two_rounds`."""
         return self._ask(TWO_ROUNDS, target)
 
     def _ask(self, task: Task[Text], *pictures: ImageTextPair) -> Text:
-        """What the model writes about some pictures, as the task parses it.
+        """Asks the model about some pictures, and parses its answer by the task.
 
         Raises:
             SampleNotMade: neither the answer nor the second attempt can be parsed.
@@ -339,14 +341,14 @@ class ModelWriter:
         """
         captions, named = [one.caption for one in pictures], "/".join(one.image for one in pictures)
         reason = ""
-        for attempt in range(TRIES):
-            prompt = task.prompt(captions, random.Random(f"viewfinder/prompt/{self.seed}/{attempt}/{named}"))
+        for attempt in range(MAX_TRIES):
+            prompt = task.write_prompt(captions, random.Random(f"viewfinder/prompt/{self.seed}/{attempt}/{named}"))
             text = self.model.complete(
-                prompt, stop=STOPS, most_tokens=task.tokens, temperature=WARM if attempt else 0.0,
+                prompt, stop=STOPS, most_tokens=task.tokens, temperature=RETRY_TEMPERATURE if attempt else 0.0,
                 seed=self.seed + attempt, seconds=self.seconds,
             )  # fmt: skip
             try:
-                return task.read(text, captions, task.sentences())
+                return task.read(text, captions, task.list_sentences())
             except SampleNotMade as error:
                 reason = str(error)
         raise SampleNotMade(reason)

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from viewfinder.errors import BadInput, UnknownName
+from viewfinder.whole_files import replace_file, write_file
 
 KEY_COLUMNS = ("image", "file", "path", "id")
 """Columns that may say which picture a row is about, the preferred one first."""
@@ -218,10 +219,8 @@ def parse_json_lines(stream: Iterable[bytes], *, where: str) -> Iterator[tuple[i
 
 def write_jsonl(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
     """One object per line, in UTF-8, through a temporary file: an interruption leaves the old file or the new one."""
-    written = path.with_name(f".{path.name}.new")
-    with written.open("w", encoding="utf-8", newline="\n") as stream:
+    with replace_file(path) as file, file.open("w", encoding="utf-8", newline="\n") as stream:
         stream.writelines(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
-    written.replace(path)
 
 
 def append_json_line(path: Path, record: Mapping[str, Any]) -> None:
@@ -306,9 +305,9 @@ def need_split_file(file: Path, pattern: str) -> Path:
 
 
 def write_json(file: Path, data: Any, *, indent: int | None = None) -> None:
-    """Write JSON like the published files, in ASCII; folders are created."""
+    """Write JSON like the published files, in ASCII, whole or not at all; folders are created."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps(data, indent=indent), encoding="utf-8")
+    write_file(file, json.dumps(data, indent=indent))
 
 
 def _shown(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""What the rest of the library knows about an encoder: pixels or words in, vectors of one space out."""
+"""The contract of an encoder: pixels or words in, vectors of one space out."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Encoded:
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """What the scores of a conversation mean: two logistic curves, whose features `index.scores` computes.
+    """The meaning of a conversation's scores: two logistic curves, whose features `search/verdicts.py` computes.
 
     Attributes:
         here: weights of the chance that what was said is in a collection at all, the bias last.
@@ -72,7 +72,7 @@ class Encoder(Protocol):
 
     @property
     def name(self) -> str:
-        """Which model it is: "starter", a hub name or a folder."""
+        """The name of the model: "starter", a hub name or a folder."""
 
     @property
     def version(self) -> str:
@@ -84,11 +84,11 @@ class Encoder(Protocol):
 
     @property
     def fit(self) -> Fit:
-        """How pictures should be decoded for this encoder."""
+        """The size and shape in which pictures are decoded for this encoder."""
 
     @property
     def calibration(self) -> Calibration | None:
-        """What scores mean, if that was measured."""
+        """The meaning of scores, if it was measured."""
 
     @property
     def vocabulary(self) -> Vocabulary | None:
@@ -114,7 +114,7 @@ class Encoder(Protocol):
         """Boxes (x0, y0, x1, y1) of a picture's regions, in its upright pixels."""
 
     def background(self, pictures_nd: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
-        """How well each picture answers any text at all; zeros if that is not known."""
+        """The likeness of each picture to any text at all; zeros if that is not known."""
 
 
 def grid_boxes(width: int, height: int, side: int = 6) -> Float[np.ndarray, "r 4"]:

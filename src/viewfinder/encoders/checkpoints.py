@@ -39,7 +39,7 @@ Inputs = Mapping[str, Tensor]
 Network = Any
 """A transformers model: its towers are attributes, which torch types as `Tensor | Module`."""
 
-SIDE = 6
+GRID_SIDE = 6
 
 
 @dataclass(frozen=True)
@@ -74,18 +74,18 @@ def pool_regions(patches_hwc: Float[Tensor, "h w c"]) -> Float[Tensor, "r c"]:
 
     Where 6 does not divide h or w, neighbouring cells share the patches on their border.
     """
-    cells_cyx = functional.adaptive_avg_pool2d(patches_hwc.permute(2, 0, 1), SIDE)
+    cells_cyx = functional.adaptive_avg_pool2d(patches_hwc.permute(2, 0, 1), GRID_SIDE)
     return cells_cyx.flatten(1).T
 
 
 def _look_clip(network: Network, inputs: Inputs) -> TowerOutput:
     seen = network.vision_model(pixel_values=inputs["pixel_values"])
-    return TowerOutput(network.visual_projection(seen.pooler_output), _square(seen.last_hidden_state[:, 1:]))
+    return TowerOutput(network.visual_projection(seen.pooler_output), _split_square(seen.last_hidden_state[:, 1:]))
 
 
 def _look_siglip(network: Network, inputs: Inputs) -> TowerOutput:
     seen = network.vision_model(pixel_values=inputs["pixel_values"])
-    return TowerOutput(seen.pooler_output, _square(seen.last_hidden_state))
+    return TowerOutput(seen.pooler_output, _split_square(seen.last_hidden_state))
 
 
 def _look_siglip2(network: Network, inputs: Inputs) -> TowerOutput:
@@ -102,7 +102,7 @@ def _look_siglip2(network: Network, inputs: Inputs) -> TowerOutput:
 def _look_blip(network: Network, inputs: Inputs) -> TowerOutput:
     # Not `pooler_output`: that has been through the post-layernorm twice, and the ITC head does not use it.
     tokens_blc = network.vision_model(pixel_values=inputs["pixel_values"]).last_hidden_state
-    return TowerOutput(network.vision_proj(tokens_blc[:, 0]), _square(tokens_blc[:, 1:]))
+    return TowerOutput(network.vision_proj(tokens_blc[:, 0]), _split_square(tokens_blc[:, 1:]))
 
 
 def _read_blip(network: Network, inputs: Inputs) -> Float[Tensor, "n d"]:
@@ -110,11 +110,11 @@ def _read_blip(network: Network, inputs: Inputs) -> Float[Tensor, "n d"]:
     return network.text_proj(tokens_nlc[:, 0])  # type: ignore[no-any-return]
 
 
-def _read(network: Network, inputs: Inputs) -> Float[Tensor, "n d"]:
+def _read_texts(network: Network, inputs: Inputs) -> Float[Tensor, "n d"]:
     return network.get_text_features(**inputs).pooler_output  # type: ignore[no-any-return]
 
 
-def _square(tokens_blc: Float[Tensor, "b l c"]) -> tuple[Float[Tensor, "_h _w c"], ...]:
+def _split_square(tokens_blc: Float[Tensor, "b l c"]) -> tuple[Float[Tensor, "_h _w c"], ...]:
     b, length, c = tokens_blc.shape
     side = round(length**0.5)
     return tuple(tokens_blc.reshape(b, side, side, c))
@@ -135,10 +135,10 @@ FAMILIES: dict[str, Family] = {
         lambda config: int(config.projection_dim),
         _look_clip,
         lambda network, pooled_nc: network.visual_projection(network.vision_model.post_layernorm(pooled_nc)),
-        _read,
+        _read_texts,
     ),
-    "siglip": Family("SiglipModel", "max_length", _siglip_width, _look_siglip, _siglip_region, _read),
-    "siglip2": Family("Siglip2Model", "max_length", _siglip_width, _look_siglip2, _siglip_region, _read),
+    "siglip": Family("SiglipModel", "max_length", _siglip_width, _look_siglip, _siglip_region, _read_texts),
+    "siglip2": Family("Siglip2Model", "max_length", _siglip_width, _look_siglip2, _siglip_region, _read_texts),
     "blip": Family(
         "BlipForImageTextRetrieval",
         "longest",
@@ -171,7 +171,7 @@ SETTING_FILES = ("config.json", "preprocessor_config.json", "processor_config.js
 
 @dataclass(frozen=True)
 class CheckpointSource:
-    """Where a checkpoint is: a folder (or a .gguf file in it), or a name on the hub."""
+    """The place of a checkpoint: a folder (or a .gguf file in it), or a name on the hub."""
 
     name: str
     folder: Path | None
@@ -196,7 +196,7 @@ class CheckpointSource:
 
     @property
     def way_out(self) -> str:
-        """What the user can do when something cannot be loaded."""
+        """Advice for a user where something cannot be loaded."""
         if self.folder is not None:
             return "give a complete folder, as save_pretrained of the model and what prepares its inputs write it"
         return "check the name and the network (and HF_HUB_OFFLINE), or give a local folder"
@@ -240,16 +240,16 @@ def load_checkpoint(name_or_path: str) -> Checkpoint:
 
     source = find_checkpoint(name_or_path)
     with silence_transformers():
-        model_type, source = _model_type(source)
+        model_type, source = _read_model_type(source)
         family = FAMILIES[model_type]
-        network = _network(source, family)
+        network = _load_network(source, family)
         with explain_failures(source, PROCESSOR):
             load: Callable[..., Any] = AutoImageProcessor.from_pretrained
             pixels = load(source.location, **source.options, backend="pil")
-        tokenizer = _tokenizer(source)
+        tokenizer = _load_tokenizer(source)
         _check_parts(source, network.config, pixels, tokenizer)
         with explain_failures(source, "the files"):
-            version = _version(source)
+            version = _compute_version(source)
     return Checkpoint(f"{model_type}:{source.name}", version, family, network.config, network, pixels, tokenizer)
 
 
@@ -273,7 +273,7 @@ def find_checkpoint(name_or_path: str) -> CheckpointSource:
     return CheckpointSource(name_or_path, None)
 
 
-def _model_type(source: CheckpointSource) -> tuple[str, CheckpointSource]:
+def _read_model_type(source: CheckpointSource) -> tuple[str, CheckpointSource]:
     """The architecture that config.json names, and the source pinned to the commit that it was read from."""
     from transformers import PretrainedConfig
 
@@ -289,7 +289,7 @@ def _model_type(source: CheckpointSource) -> tuple[str, CheckpointSource]:
     return model_type, CheckpointSource(source.name, source.folder, data.get("_commit_hash"))
 
 
-def _network(source: CheckpointSource, family: Family) -> Network:
+def _load_network(source: CheckpointSource, family: Family) -> Network:
     """The model in evaluation mode, in f32 whatever the file holds.
 
     Raises:
@@ -324,7 +324,7 @@ def _network(source: CheckpointSource, family: Family) -> Network:
     return network.eval()
 
 
-def _tokenizer(source: CheckpointSource) -> Any:
+def _load_tokenizer(source: CheckpointSource) -> Any:
     """The tokenizer as transformers makes it, except for SigLIP's.
 
     `SiglipTokenizer` needs the sentencepiece package; the tokenizer.json beside it is equivalent, so that is read,
@@ -363,7 +363,7 @@ def _check_parts(source: CheckpointSource, config: Any, pixels: Any, tokenizer: 
         raise EncoderMismatch(f"{what}; they belong to different models: {source.way_out}")
 
 
-def _version(source: CheckpointSource) -> str:
+def _compute_version(source: CheckpointSource) -> str:
     """16 hex digits: a hash over the bytes of every file that affects the numbers, wherever the files lie."""
     digest = hashlib.blake2b(RECIPE.encode(), digest_size=8)
     tokenizer, weights = (

@@ -1,4 +1,4 @@
-"""What a picture shows, in words: zero-shot tags, and attributes that were trained. No torch here.
+"""Words for a picture: zero-shot tags, and attributes that were trained. No torch here.
 
 Tags are found by comparing a picture's vector with phrases. A `TagGroup` is a question with its possible answers
 (`tags.json` holds eight groups, 83 tags). Similarity becomes probability without a single label:
@@ -122,7 +122,7 @@ class TagVectors:
         return bare if background is None else bare.against(background)
 
     def against(self, background_nd: Float[np.ndarray, "n d"]) -> TagVectors:
-        """The same tags, measured against another background (the collection has grown)."""
+        """These tags measured against another background, such as a collection that has grown."""
         centre_t, unit_g = self._spread(np.asarray(background_nd, np.float32) @ self.phrases_td.T)
         return TagVectors(self.groups, self.phrases_td, centre_t, unit_g)
 
@@ -142,7 +142,7 @@ class TagVectors:
     def attributes(
         self, vectors_cd: Float[np.ndarray, "c d"], *, at_least: float = 0.5
     ) -> list[dict[str, tuple[str, ...]]]:
-        """What the tags say about each picture: group name -> the tag with at least this probability."""
+        """The likeliest tags of each picture: group name -> the tag with at least this probability."""
         found: list[dict[str, tuple[str, ...]]] = [{} for _ in vectors_cd]
         for group, probability_ct in zip(self.groups, self.probabilities(vectors_cd).values(), strict=True):
             for picture in np.flatnonzero(probability_ct.max(axis=1, initial=0.0) >= at_least):
@@ -174,7 +174,7 @@ def _softmax_against_none(z_ct: Float[np.ndarray, "c t"]) -> Float[np.ndarray, "
 
 
 SYSTEM = "attributes"
-"""What the card of a predictor's own file says."""
+"""The system that the card of a predictor's own file names."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,18 +228,18 @@ class AttributePredictor:
     def scores(self, raw_ng: Float[np.ndarray, "n g"]) -> Float[np.ndarray, "n k"]:
         """The chance of every label, 0 to 1."""
         # Logits beyond 30 are practically certain, and exp would overflow far beyond.
-        chances_nk: Float32[np.ndarray, "n k"] = 1 / (1 + np.exp(-np.clip(self._logits(raw_ng), -30, 30)))
+        chances_nk: Float32[np.ndarray, "n k"] = 1 / (1 + np.exp(-np.clip(self._compute_logits(raw_ng), -30, 30)))
         return chances_nk
 
     def top(self, raw_ng: Float[np.ndarray, "n g"], count: int) -> Int[np.ndarray, "n c"]:
         """Rows of `labels`: the likeliest `count` of each picture, best first; all of them if there are fewer."""
-        return np.argsort(-self._logits(raw_ng), axis=1, kind="stable")[:, :count]
+        return np.argsort(-self._compute_logits(raw_ng), axis=1, kind="stable")[:, :count]
 
     def words(self, raw_ng: Float[np.ndarray, "n g"], count: int) -> tuple[tuple[str, ...], ...]:
         """The labels that `top` gives for each picture."""
         return tuple(tuple(self.labels[label] for label in row) for row in self.top(raw_ng, count).tolist())
 
-    def _logits(self, raw_ng: Float[np.ndarray, "n g"]) -> Float32[np.ndarray, "n k"]:
+    def _compute_logits(self, raw_ng: Float[np.ndarray, "n g"]) -> Float32[np.ndarray, "n k"]:
         standard_ng = (np.asarray(raw_ng, np.float32) - self.mean_g) / self.deviation_g
         logits_nk: Float32[np.ndarray, "n k"] = standard_ng @ self.weight_kg.T + self.bias_k
         return logits_nk

@@ -20,10 +20,10 @@ from viewfinder.pictures import AtMost, Fit
 if TYPE_CHECKING:
     from viewfinder.encoders.checkpoints import Checkpoint
 
-BATCH = 8
+MAX_INPUTS = 8
 """Pictures (or texts) per pass through the network: memory stays flat however many are given."""
 
-MAX_SIDE = 768
+MAX_DECODED_SIDE = 768
 """In pixels: more than any of these models reads, and small enough to pass between processes."""
 
 MAX_ASPECT = 32
@@ -55,7 +55,7 @@ class TransformersEncoder:
         self.raw_version: str = checkpoint.version
         self.sentences_version: str = checkpoint.version
         self.width: int = checkpoint.family.width(checkpoint.config)
-        self.fit: Fit = AtMost(MAX_SIDE)
+        self.fit: Fit = AtMost(MAX_DECODED_SIDE)
         self.calibration: Calibration | None = None
         self.vocabulary: Vocabulary | None = None
         self._checkpoint = checkpoint
@@ -71,8 +71,8 @@ class TransformersEncoder:
         global_bd = np.zeros((len(batch), self.width), np.float32)
         regions_brd = np.zeros((len(batch), REGIONS, self.width), np.float32) if regions else None
         network, family = self._checkpoint.network, self._checkpoint.family
-        for start in range(0, len(batch), BATCH):
-            rows = slice(start, start + BATCH)
+        for start in range(0, len(batch), MAX_INPUTS):
+            rows = slice(start, start + MAX_INPUTS)
             with torch.inference_mode():
                 seen = family.look(network, self._pixel_inputs(batch[rows]))
                 global_bd[rows] = unit_rows(seen.global_bd.float().numpy())
@@ -81,7 +81,7 @@ class TransformersEncoder:
         return Encoded(global_bd, regions_brd)
 
     def project(self, raw_nd: Float[np.ndarray, "n raw"]) -> Float[np.ndarray, "n d"]:
-        """The same vectors at unit length: this model's raw vectors lie in the shared space."""
+        """The vectors at unit length: this model's raw vectors lie in the shared space."""
         return unit_rows(np.asarray(raw_nd, np.float32))
 
     def words(self, texts: Sequence[str]) -> Float[np.ndarray, "n d"]:
@@ -93,8 +93,8 @@ class TransformersEncoder:
 
         words_nd = np.zeros((len(texts), self.width), np.float32)
         network, family = self._checkpoint.network, self._checkpoint.family
-        for start in range(0, len(texts), BATCH):
-            rows = slice(start, start + BATCH)
+        for start in range(0, len(texts), MAX_INPUTS):
+            rows = slice(start, start + MAX_INPUTS)
             tokens = self._checkpoint.tokenizer(
                 list(texts[rows]),
                 padding=family.pad,
@@ -108,7 +108,7 @@ class TransformersEncoder:
         return words_nd
 
     def sentences(self, texts: Sequence[str]) -> Float[np.ndarray, "n s"]:
-        """The same as `words`: there is no head here."""
+        """As `words`: there is no head here."""
         return self.words(texts)
 
     def background(self, pictures_nd: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
@@ -121,12 +121,12 @@ class TransformersEncoder:
         They divide the part that the model saw: if the image processor crops (CLIP), the crop; if patches do not fill
         the input, the filled part.
         """
-        x0, y0, x1, y1 = self._seen(width, height)
+        x0, y0, x1, y1 = self._find_seen(width, height)
         offset_4 = np.array([x0, y0, x0, y0], dtype=np.float32)
         scale_4 = np.array([x1 - x0, y1 - y0, x1 - x0, y1 - y0], dtype=np.float32)
         return np.asarray(grid_boxes(1, 1) * scale_4 + offset_4, dtype=np.float32)
 
-    def _seen(self, width: int, height: int) -> tuple[float, float, float, float]:
+    def _find_seen(self, width: int, height: int) -> tuple[float, float, float, float]:
         """The part of a width x height picture that lies under patches, in its pixels."""
         processor, vision = self._checkpoint.pixels, self._checkpoint.config.vision_config
         if "spatial_shapes" in processor.model_input_names:

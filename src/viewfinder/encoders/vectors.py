@@ -1,4 +1,4 @@
-"""Whether what an encoder gives can be stored and compared.
+"""Checks that an encoder's vectors can be stored and compared.
 
 Vectors are stored in half precision. One number that is not finite there stops a table from being written, or makes a
 picture the best result of every search; a vector of zeros is as near to anything as to anything else. An encoder of
@@ -18,7 +18,7 @@ from viewfinder.plugins import refuse_reply
 
 
 def check_rows(made: object, count: int, encoder: Encoder, *, of: str = "picture") -> Float[np.ndarray, "n d"]:
-    """What an encoder gave as an array with one row for each of `count` things. Raises PartFailed: it is none."""
+    """An encoder's reply as an array with one row for each of `count` things. Raises PartFailed: it is none."""
     try:
         rows_nd = np.asarray(made)
     except (TypeError, ValueError):  # rows of different lengths
@@ -55,7 +55,7 @@ def say_no_vector(encoder: Encoder, why: str) -> str:
 
 
 def check_finite(rows: Float[np.ndarray, "*n"], encoder: Encoder, of: str) -> Float[np.ndarray, "*n"]:
-    """The same rows. Raises PartFailed: some number is not finite; `of` says what they are of."""
+    """Returns the rows. Raises PartFailed: some number is not finite; `of` says what they are vectors of."""
     if not np.isfinite(rows).all():
         raise refuse_reply("encoder", encoder, f"it gave no usable vector of {of}: not all its numbers are finite")
     return rows

@@ -128,7 +128,8 @@ def generate_dialogues(
             if should_stop():
                 break
         if len(entries) == len(dialogues):  # the file, whole or not at all; then the journal is deleted
-            _write(order.out, [Dialogue(one.img, one.dialog[0], (), one.dialog) for _, one in sorted(entries.items())])
+            found = [Dialogue(one.img, one.dialog[0], (), one.dialog) for _, one in sorted(entries.items())]
+            write_dialogues(order.out, found)
             file.unlink()
     except OSError as error:
         raise _unwritable(order.out, error) from error
@@ -161,7 +162,7 @@ def write_captioned_dialogues(
         raise BadInput(f"{data}: the captions of its pictures for {split} answer none of our questions")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        _write(out, found)
+        write_dialogues(out, found)
     except OSError as error:
         raise _unwritable(out, error) from error
     return _summarize(out, [one.rounds for one in found], of=len(found))
@@ -174,13 +175,6 @@ def _check_free(out: Path) -> None:
 
 def _unwritable(out: Path, error: OSError) -> BadInput:
     return BadInput(f"{out}: cannot be written ({error.strerror}); choose another --out")
-
-
-def _write(out: Path, dialogues: Sequence[Dialogue]) -> None:
-    """The file, whole or not at all."""
-    fresh = out.with_name(f"{out.name}.new")
-    write_dialogues(fresh, dialogues)
-    fresh.replace(out)
 
 
 @dataclass(frozen=True, eq=False)

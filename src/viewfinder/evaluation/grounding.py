@@ -41,7 +41,8 @@ from viewfinder.evaluation.results import MeasuredRun, check_options, make_run, 
 from viewfinder.pictures import AtMost, decode_one
 from viewfinder.retrievers import Retriever
 from viewfinder.search.gallery import Gallery
-from viewfinder.worlds.words import PATTERN_NOUNS, with_article
+from viewfinder.wording.nouns import with_article
+from viewfinder.worlds.words import PATTERN_NOUNS
 
 PROTOCOL, PHRASES = "grounding", "phrases.jsonl"
 PROPOSALS, WINDOWS, BOXES = "proposals", "windows", "boxes"

@@ -35,10 +35,10 @@ from viewfinder.query import Query
 from viewfinder.questioners import QuestionerChoice
 from viewfinder.retrievers import Retriever
 from viewfinder.search.gallery import Gallery
-from viewfinder.session.session import Session
+from viewfinder.session.session import Session, TurnResult
 from viewfinder.users import RecordedUser
 from viewfinder.users.base import Screen, SimulatedUser, check_turn, find_picture
-from viewfinder.users.words import normalize_question
+from viewfinder.wording.plain_questions import normalize_question
 from viewfinder.wording.replies import DONT_KNOW, is_dont_know
 
 RESULTS_SHOWN = 10
@@ -119,19 +119,18 @@ class SimulatedSession:
             turn = check_turn(user, user.reply(dialogue.target, Screen(shown, self._ask(), number)))
             if turn is None:
                 return
-            shown = self._take(dialogue, turn) or shown
-            yield self._session.last_query
+            result = self._take(dialogue, turn)
+            shown = self._session.conversation.here.shown or shown
+            yield result.ranking.query
 
     def interview(self, dialogue: SearchDialogue, user: SimulatedUser, rounds: int) -> Iterator[Query]:
         """What is searched for after the description, and after every answer."""
-        self._take(dialogue, dialogue.turns[0])
-        yield self._session.last_query
+        yield self._take(dialogue, dialogue.turns[0]).ranking.query
         for number in range(1, rounds):
             question = self._ask()
             if question is None:
                 return
-            self._take(dialogue, _answer(user, dialogue.target, question, number))
-            yield self._session.last_query
+            yield self._take(dialogue, _answer(user, dialogue.target, question, number)).ranking.query
 
     def _ask(self) -> Question | None:
         started = time.perf_counter()
@@ -140,10 +139,9 @@ class SimulatedSession:
             self._asking_ms.append((time.perf_counter() - started) * 1000)
         return question
 
-    def _take(self, dialogue: SearchDialogue, turn: Turn) -> tuple[str, ...]:
-        """Takes a turn; returns what is shown."""
+    def _take(self, dialogue: SearchDialogue, turn: Turn) -> TurnResult:
         try:
-            return tuple(hit.id for hit in self._session.search(turn))
+            return self._session.take_turn(turn)
         except BadInput as error:
             number = len(self._session.conversation) + 1
             raise BadInput(f"dialogue {dialogue.id}, turn {number}: {error}") from error

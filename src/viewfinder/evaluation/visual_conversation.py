@@ -35,11 +35,11 @@ from viewfinder.evaluation.replay import WORDS_ALONE, Speaker, reply_to_last, wi
 from viewfinder.evaluation.results import MeasuredRun, TaskResult, check_options, make_run, result_of_values
 from viewfinder.search.gallery import Gallery
 from viewfinder.training.progress import report_tenths
+from viewfinder.wording.numbers import NUMBERS
 from viewfinder.worlds.kinds import COLOURS
 from viewfinder.worlds.words import (
     COLOUR_FAMILIES,
     COLOUR_WORDS,
-    NUMBERS,
     PATTERN_ADJECTIVES,
     PATTERN_NOUNS,
     PLACE_NOUNS,

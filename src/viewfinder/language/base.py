@@ -1,9 +1,10 @@
-"""What the rest of the library knows of a language model: it continues a text, in time or not at all."""
+"""The protocol of language models: they continue a text, in time or not at all."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from typing import Protocol, TypeVar, runtime_checkable
 
 
@@ -76,30 +77,24 @@ Result = TypeVar("Result")
 
 
 def run_within(seconds: float, work: Callable[[], Result], *, daemon: bool) -> Result:
-    """What `work` returns, or raises, if it is done in so many seconds.
+    """Runs `work` on a thread and returns its result, or raises its error, if it is done in so many seconds.
 
     Args:
         seconds: how long to wait.
-        work: is run in a thread of its own, which goes on when nobody waits any more.
+        work: called on a thread of its own, which goes on after the time is over.
         daemon: whether the program may end before it does. Not for work in native code, which does not bear it.
 
     Raises:
         TimeoutError: it is not done yet.
     """
-    results: list[Result] = []
-    errors: list[BaseException] = []
+    future: Future[Result] = Future()
 
     def run() -> None:
         try:
-            results.append(work())
-        except BaseException as error:  # raised again by who waits
-            errors.append(error)
+            future.set_result(work())
+        except BaseException as error:  # raised again by `future.result`
+            future.set_exception(error)
 
-    thread = threading.Thread(target=run, name="language-model", daemon=daemon)
-    thread.start()
-    thread.join(max(seconds, 0.0))
-    if errors:
-        raise errors[0]
-    if not results:
-        raise TimeoutError
-    return results[0]
+    # No pool of threads: at its end a program would wait for those of a pool.
+    threading.Thread(target=run, name="language-model", daemon=daemon).start()
+    return future.result(max(seconds, 0.0))

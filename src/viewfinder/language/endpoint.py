@@ -15,19 +15,19 @@ import httpx
 from viewfinder.errors import BadInput, LanguageModelFailed
 from viewfinder.language.base import cut_at_stop, run_within
 
-KEY = "VIEWFINDER_LANGUAGE_MODEL_KEY"
+KEY_VARIABLE = "VIEWFINDER_LANGUAGE_MODEL_KEY"
 """The environment variable that holds the endpoint's key. The key is sent, never shown."""
 
 MAX_ANSWER_BYTES = 1_000_000
 """Bytes of an answer that are read."""
 
-MISSING = frozenset({400, 404, 405, 501})
-"""What servers answer that have no chat, or a model that has no chat template."""
+STATUSES_WITHOUT_CHAT = frozenset({400, 404, 405, 501})
+"""Statuses of servers without chat, or with a model that has no chat template."""
 
-REPLACED = {"max_tokens": "max_completion_tokens"}
-"""What newer models call a parameter that they refuse under its old name."""
+NEW_PARAMETER_NAMES = {"max_tokens": "max_completion_tokens"}
+"""New names of parameters that newer models refuse under the old one."""
 
-OPTIONAL = ("max_tokens", "temperature", "seed", "stop")
+OPTIONAL_PARAMETERS = ("max_tokens", "temperature", "seed", "stop")
 """Parameters that some models refuse; they are then left out."""
 
 
@@ -59,7 +59,7 @@ class Endpoint:
         }
         until = time.monotonic() + seconds
         try:
-            text = run_within(seconds, lambda: self._said(prompt, parameters, until), daemon=True)
+            text = run_within(seconds, lambda: self._request_text(prompt, parameters, until), daemon=True)
         except LanguageModelFailed:
             raise
         except (TimeoutError, httpx.TimeoutException):
@@ -73,30 +73,30 @@ class Endpoint:
             return said
         raise LanguageModelFailed(f"{self.name} said nothing")
 
-    def _said(self, prompt: str, parameters: dict[str, Any], until: float) -> str:
-        """What the model answers, in a chat unless the server has none."""
+    def _request_text(self, prompt: str, parameters: dict[str, Any], until: float) -> str:
+        """Asks for a continuation, in a chat unless the server has none."""
         chats = self._chats is not False
-        status, body = self._answer(prompt, parameters, until, chats=chats)
-        if self._chats is None and status in MISSING:
-            second, text = self._answer(prompt, parameters, until, chats=False)
+        status, body = self._request(prompt, parameters, until, chats=chats)
+        if self._chats is None and status in STATUSES_WITHOUT_CHAT:
+            second, text = self._request(prompt, parameters, until, chats=False)
             if second == 200:
                 chats, status, body = False, second, text
         if status != 200:
             raise LanguageModelFailed(f"{self.name} {_MEANINGS.get(status, 'answered HTTP {}').format(status)}")
         self._chats = chats
-        return _text(self.name, body)
+        return _parse_completion(self.name, body)
 
-    def _answer(self, prompt: str, parameters: dict[str, Any], until: float, *, chats: bool) -> tuple[int, bytes]:
+    def _request(self, prompt: str, parameters: dict[str, Any], until: float, *, chats: bool) -> tuple[int, bytes]:
         """Status and body, without the parameters that the server refuses."""
         asked: dict[str, Any] = {"messages": [{"role": "user", "content": prompt}]} if chats else {"prompt": prompt}
         path = "chat/completions" if chats else "completions"
         while True:
             # The refused parameters are left out, or sent under their newer names.
             sent = {name: value for name, value in parameters.items() if name not in self._refused}
-            sent |= {new: parameters[old] for old, new in REPLACED.items() if old in self._refused}
+            sent |= {new: parameters[old] for old, new in NEW_PARAMETER_NAMES.items() if old in self._refused}
             status, body = self._post(path, asked | sent, until)
             complaint = body.decode("utf-8", "replace") if status in {400, 422} else ""
-            left = (name for name in OPTIONAL if name not in self._refused)
+            left = (name for name in OPTIONAL_PARAMETERS if name not in self._refused)
             refused = next((name for name in left if re.search(rf"\b{name}\b", complaint)), None)
             if refused is None:
                 return status, body
@@ -110,7 +110,7 @@ class Endpoint:
             ValueError: the body is too long.
             httpx.HTTPError: it cannot be made.
         """
-        key = os.environ.get(KEY, "").strip()
+        key = os.environ.get(KEY_VARIABLE, "").strip()
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         with (
             httpx.Client(headers=headers, timeout=max(until - time.monotonic(), 0.001)) as client,
@@ -141,14 +141,14 @@ def parse_endpoint(source: str) -> Endpoint:
 
 
 _MEANINGS = {
-    **dict.fromkeys((401, 403), f"refuses the key (HTTP {{}}): set {KEY}"),
+    **dict.fromkeys((401, 403), f"refuses the key (HTTP {{}}): set {KEY_VARIABLE}"),
     **dict.fromkeys((404, 405), "is not there (HTTP {}): check the endpoint's address and the model's name"),
     429: "was asked too often (HTTP {})",
 }
 
 
-def _text(name: str, body: bytes) -> str:
-    """What the model said, of either kind of answer; "" where it said nothing."""
+def _parse_completion(name: str, body: bytes) -> str:
+    """The text in either kind of answer; "" where there is none."""
     try:
         choice = json.loads(body)["choices"][0]
         said = choice["message"]["content"] if "message" in choice else choice["text"]

@@ -16,7 +16,7 @@ from viewfinder.errors import BadInput, LanguageModelFailed, ViewfinderError, ex
 from viewfinder.language.base import LanguageModel, cut_at_stop, run_within
 from viewfinder.language.endpoint import parse_endpoint
 
-SMALL = 1_000_000_000
+MAX_SMALL_PARAMETERS = 1_000_000_000
 """Parameters below which one thread computes: a turn shares its cores with searches, and waits less than it gains."""
 
 MAX_PROMPT_TOKENS = 2048
@@ -76,7 +76,7 @@ class LocalModel:
             if not self._busy.acquire(timeout=max(until - time.monotonic(), 0.0)):
                 raise TimeoutError
             try:
-                return _continued(network, prompt, stop, most_tokens, temperature, seed, until)
+                return _continue_prompt(network, prompt, stop, most_tokens, temperature, seed, until)
             finally:
                 self._busy.release()
 
@@ -121,14 +121,16 @@ def find_local_model(source: str) -> LocalModel:
         if not path.is_file():
             raise BadInput(f"there is no language model {path}: give a .gguf file, a model folder or a hub name")
         location = path.resolve()
-        return LocalModel(path.stem, lambda: _network(str(location.parent), {"gguf_file": location.name}), daemon=False)
+        return LocalModel(
+            path.stem, lambda: _load_model(str(location.parent), {"gguf_file": location.name}), daemon=False
+        )
     from viewfinder.encoders.checkpoints import find_checkpoint  # brings torch along
 
     found = find_checkpoint(source)
-    return LocalModel(found.name, lambda: _network(found.location, found.options), daemon=found.folder is None)
+    return LocalModel(found.name, lambda: _load_model(found.location, found.options), daemon=found.folder is None)
 
 
-def _network(location: str, options: dict[str, Any]) -> LoadedModel:
+def _load_model(location: str, options: dict[str, Any]) -> LoadedModel:
     """Model and tokenizer, every weight of it; BadInput where weights are missing or of another shape."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -148,7 +150,7 @@ def _network(location: str, options: dict[str, Any]) -> LoadedModel:
     return LoadedModel(model.eval(), tokenizer)
 
 
-def _continued(
+def _continue_prompt(
     network: LoadedModel,
     prompt: str,
     stop: Sequence[str],
@@ -162,6 +164,7 @@ def _continued(
     from transformers import StoppingCriteriaList
 
     tokenizer, model = network.tokenizer, network.model
+    # The end of a prompt is what is to be continued: what is too long loses its beginning.
     ids = tokenizer(prompt, return_tensors="pt")["input_ids"][:, -MAX_PROMPT_TOKENS:]
 
     def written(tokens: Any) -> str:
@@ -172,7 +175,7 @@ def _continued(
         done = time.monotonic() > until or (bool(text.strip()) and cut_at_stop(text, stop) != text.strip())
         return torch.full((1,), done, dtype=torch.bool)
 
-    with _one_thread(model), torch.inference_mode(), torch.random.fork_rng(devices=[]):
+    with _limit_threads(model), torch.inference_mode(), torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         tokens = model.generate(
             input_ids=ids,
@@ -189,19 +192,19 @@ def _continued(
 
 
 @contextmanager
-def _one_thread(model: Any) -> Iterator[None]:
+def _limit_threads(model: Any) -> Iterator[None]:
     """Torch on one thread, if the model is small."""
     import torch
 
     before = torch.get_num_threads()
-    torch.set_num_threads(1 if model.num_parameters() < SMALL else before)
+    torch.set_num_threads(1 if model.num_parameters() < MAX_SMALL_PARAMETERS else before)
     try:
         yield
     finally:
         torch.set_num_threads(before)
 
 
-DEFAULT = "VIEWFINDER_LANGUAGE_MODEL"
+MODEL_VARIABLE = "VIEWFINDER_LANGUAGE_MODEL"
 """The environment variable that names the model where nothing else does."""
 
 _lock = threading.Lock()
@@ -220,11 +223,11 @@ def load_language_model(source: str = "") -> LanguageModel:
     Raises:
         BadInput: nothing is named, or nothing of the kind is there.
     """
-    named = source.strip() or os.environ.get(DEFAULT, "").strip()
+    named = source.strip() or os.environ.get(MODEL_VARIABLE, "").strip()
     if not named:
         raise BadInput(
             "no language model is named: give http://host/v1#MODEL, a model folder, a .gguf file or a hub name, "
-            f"or set {DEFAULT}"
+            f"or set {MODEL_VARIABLE}"
         )
     with _lock:
         model = _kept.get(named)

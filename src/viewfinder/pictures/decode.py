@@ -43,7 +43,7 @@ PIXELS_SETTING = "VIEWFINDER_PICTURE_PIXELS"
 
 @dataclass(frozen=True)
 class Limits:
-    """What one picture may cost; `seconds` and `memory_bytes` (beyond an idle worker's) hold in a sandbox.
+    """The most that one picture may cost; `seconds` and `memory_bytes` (beyond an idle worker's) hold in a sandbox.
 
     `pixels_set_by` is the setting that a message names.
     """
@@ -69,7 +69,7 @@ def read_limits() -> Limits:
 READER = "picture reader"
 
 BUGS = (TypeError, AttributeError, NameError, ImportError, NotImplementedError)
-"""What a reader raises that has a bug, whatever the file holds."""
+"""Exceptions of a reader that has a bug, whatever the file holds."""
 
 NO_VECTOR = "no vector"
 """Begins the reason why a picture that was read is none for its encoder (`encoders.vectors`)."""
@@ -113,7 +113,7 @@ Fit = Stretch | AtMost
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of a picture besides its pixels; width and height are those of the upright original.
+    """Facts about a picture besides its pixels; width and height are those of the upright original.
 
     `captured` is ISO 8601 in the camera's own time. `format` is Pillow's name, or "HEIF", "RAW".
     """
@@ -142,7 +142,7 @@ def decode(data: bytes, *, limits: Limits, fit: Fit) -> Decoded:
         raise PictureError(explain_too_large(len(data), limits))
     try:
         with _without_pillows_limit():
-            return _decode(data, limits, fit)
+            return _decode_announced(data, limits, fit)
     except PictureError:
         raise
     except MemoryError:
@@ -150,7 +150,7 @@ def decode(data: bytes, *, limits: Limits, fit: Fit) -> Decoded:
     except PartFailed as error:
         raise PictureError(str(error)) from error
     except Exception as error:  # Pillow's readers raise whatever a damaged file makes of them
-        raise PictureError(_reason(error, data)) from error
+        raise PictureError(_explain_error(error, data)) from error
 
 
 def explain_too_large(size: int, limits: Limits) -> str:
@@ -163,14 +163,14 @@ def explain_too_hungry(limits: Limits) -> str:
     return f"needs more memory than the limit of {limits.memory_bytes / 1e9:g} GB"
 
 
-def _decode(data: bytes, limits: Limits, fit: Fit) -> Decoded:
+def _decode_announced(data: bytes, limits: Limits, fit: Fit) -> Decoded:
     announced = formats.detect_format(data)
     if announced is None and (reader := formats.find_reader(data)) is not None:
         return _read_by(reader, data, limits, fit)
     if announced is None:
         raise PictureError(f"{formats.NO_PICTURE} (starts with {formats.show_first_bytes(data)})")
     if announced == "RAW" or (announced == "TIFF" and formats.is_camera_raw(data)):
-        return _developed(data, limits, fit)
+        return _develop_raw(data, limits, fit)
     if announced == "WEBP" and (canvas := formats.read_webp_canvas(data)):
         _check_pixels(canvas, limits)
     if announced == "HEIF":
@@ -190,7 +190,7 @@ def _decode(data: bytes, limits: Limits, fit: Fit) -> Decoded:
             captured=formats.read_capture_date(notes),
             camera=formats.read_camera(notes),
         )
-        return Decoded(_pixels(image, target, turn), facts)
+        return Decoded(_convert_pixels(image, target, turn), facts)
 
 
 MAX_PACKED_SIDE = 2048
@@ -218,14 +218,14 @@ def pack_image(image: object) -> bytes:
     packed = BytesIO()
     try:
         turn = formats.read_orientation(image.getexif())
-        pixels_hw3 = _pixels(image, AtMost(MAX_PACKED_SIDE).target(*image.size), turn)
+        pixels_hw3 = _convert_pixels(image, AtMost(MAX_PACKED_SIDE).target(*image.size), turn)
     except Exception as error:  # as in `decode`: it may be of a file that is read only now, or was closed
         raise BadInput(f"this image cannot be read: {str(error) or type(error).__name__}") from error
     Image.fromarray(pixels_hw3).save(packed, "PNG", compress_level=1)
     return packed.getvalue()
 
 
-def _pixels(image: Image.Image, target: tuple[int, int], turn: int) -> NDArray[np.uint8]:
+def _convert_pixels(image: Image.Image, target: tuple[int, int], turn: int) -> NDArray[np.uint8]:
     """Small first: colours and turning then cost nothing, and none of the three minds the order."""
     profile = image.info.get("icc_profile")
     small = to_eight_bit(image).resize(target, Image.Resampling.BICUBIC, reducing_gap=_GAP)
@@ -234,14 +234,14 @@ def _pixels(image: Image.Image, target: tuple[int, int], turn: int) -> NDArray[n
     return np.array(upright)
 
 
-def _developed(data: bytes, limits: Limits, fit: Fit) -> Decoded:
+def _develop_raw(data: bytes, limits: Limits, fit: Fit) -> Decoded:
     """A camera's raw file, through LibRaw, which also turns it upright."""
     with formats.open_raw(data) as raw:
         _check_pixels((raw.width, raw.height), limits)
         target = fit.target(raw.width, raw.height)
         image = raw.develop(half=min(raw.width // target[0], raw.height // target[1]) >= 2 * _DRAFT)
         facts = Facts(raw.width, raw.height, "RAW", len(data), raw.captured, raw.camera)
-        return Decoded(_pixels(image, target, turn=1), facts)
+        return Decoded(_convert_pixels(image, target, turn=1), facts)
 
 
 def _read_by(reader: formats.PictureReader, data: bytes, limits: Limits, fit: Fit) -> Decoded:
@@ -258,7 +258,7 @@ def _read_by(reader: formats.PictureReader, data: bytes, limits: Limits, fit: Fi
     if image.size != (width, height):
         raise ValueError(f"{image.size[0]} x {image.size[1]}, where the header says {width} x {height}")
     facts = Facts(width, height, reader.format, len(data), None, None)
-    return Decoded(_pixels(image, fit.target(width, height), turn=1), facts)
+    return Decoded(_convert_pixels(image, fit.target(width, height), turn=1), facts)
 
 
 def _check_pixels(size: tuple[int, int], limits: Limits) -> None:
@@ -273,7 +273,7 @@ def _say_pixels(limits: Limits) -> str:
     return f"{limits.max_pixels / 1e6:g} megapixels ({limits.pixels_set_by})"
 
 
-def _reason(error: Exception, data: bytes) -> str:
+def _explain_error(error: Exception, data: bytes) -> str:
     reader = formats.find_reader(data) if (format_name := formats.detect_format(data)) is None else None
     if isinstance(error, BUGS) and (fault := find_fault(error)) is not None:
         return fault
@@ -332,7 +332,7 @@ def to_srgb_on_white(image: Image.Image, profile: bytes | None) -> Image.Image:
 
 
 def _to_srgb(image: Image.Image, profile: bytes | None) -> Image.Image:
-    transform = _transform(profile, image.mode) if profile or image.mode == "LAB" else None
+    transform = _find_transform(profile, image.mode) if profile or image.mode == "LAB" else None
     if transform is None:
         return image if image.mode == "RGB" else image.convert("RGB")  # it would copy
     source = image.convert("RGB") if transform.input_mode == "RGB" else image
@@ -340,7 +340,7 @@ def _to_srgb(image: Image.Image, profile: bytes | None) -> Image.Image:
 
 
 @lru_cache(maxsize=16)
-def _transform(profile: bytes | None, mode: str) -> ImageCms.ImageCmsTransform | None:
+def _find_transform(profile: bytes | None, mode: str) -> ImageCms.ImageCmsTransform | None:
     """The way from a profile to sRGB (a folder shares a few); None for a broken or foreign profile."""
     try:
         source = ImageCms.ImageCmsProfile(BytesIO(profile) if profile else ImageCms.createProfile("LAB"))
@@ -348,7 +348,7 @@ def _transform(profile: bytes | None, mode: str) -> ImageCms.ImageCmsTransform |
         if mode == "L" and space == "RGB":  # grey pixels under a colour profile
             mode = "RGB"
         if space != _SPACES[mode]:
-            return _transform(None, mode) if mode == "LAB" and profile else None
+            return _find_transform(None, mode) if mode == "LAB" and profile else None
         target = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB"))
         return ImageCms.ImageCmsTransform(source, target, mode, "RGB")
     except (OSError, ValueError, TypeError, ImageCms.PyCMSError):

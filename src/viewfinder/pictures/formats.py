@@ -102,7 +102,7 @@ def read_capture_date(exif: Image.Exif) -> str | None:
         details = {}
     for value in (details.get(ExifTags.Base.DateTimeOriginal), exif.get(ExifTags.Base.DateTime)):
         try:
-            return datetime.strptime(_text(value)[:19], "%Y:%m:%d %H:%M:%S").isoformat()
+            return datetime.strptime(_clean_text(value)[:19], "%Y:%m:%d %H:%M:%S").isoformat()
         except ValueError:
             continue
     return None
@@ -110,7 +110,7 @@ def read_capture_date(exif: Image.Exif) -> str | None:
 
 def read_camera(exif: Image.Exif) -> str | None:
     """Maker and model, the maker not twice ("Canon", "Canon EOS 5D" is "Canon EOS 5D"); None if unknown."""
-    make, model = _text(exif.get(ExifTags.Base.Make)), _text(exif.get(ExifTags.Base.Model))
+    make, model = _clean_text(exif.get(ExifTags.Base.Make)), _clean_text(exif.get(ExifTags.Base.Model))
     name = model if model.lower().startswith(make.lower()) else f"{make} {model}"
     return (name.strip() or make)[:_MAX_NAME_LENGTH] or None
 
@@ -121,7 +121,7 @@ def read_orientation(exif: Image.Exif) -> int:
     return value if isinstance(value, int) and 1 <= value <= 8 else 1
 
 
-def _text(value: object) -> str:
+def _clean_text(value: object) -> str:
     """An EXIF text without the zero bytes and control characters that cameras pad it with."""
     text = value.decode("latin-1") if isinstance(value, bytes) else value if isinstance(value, str) else ""
     return "".join(letter for letter in text.split("\0")[0] if letter.isprintable()).strip()
@@ -130,7 +130,7 @@ def _text(value: object) -> str:
 _NEW_SUBFILE_TYPE, _SUB_IFDS, _DNG_VERSION = 254, 330, 50706  # TIFF and DNG tags
 
 
-EXTRAS = {
+READER_EXTRAS = {
     "pillow_heif": f"HEIC pictures need an extra: {advise_extra('heic')}",
     "rawpy": f"RAW pictures need an extra: {advise_extra('raw')}",
 }
@@ -138,7 +138,7 @@ EXTRAS = {
 
 
 NO_PICTURE = "not a picture"
-"""How the reason begins why a file is not read that announces no format."""
+"""Begins the reason why a file that announces no format is not read."""
 
 
 def is_installed_since(reason: str) -> bool:
@@ -146,7 +146,7 @@ def is_installed_since(reason: str) -> bool:
     if reason.startswith(NO_PICTURE):
         return bool(picture_readers())
     # Earlier versions wrote only the beginning of the reason.
-    wanted = [package for package, why in EXTRAS.items() if reason and why.startswith(reason)]
+    wanted = [package for package, why in READER_EXTRAS.items() if reason and why.startswith(reason)]
     return any(find_spec(package) is not None for package in wanted)
 
 
@@ -156,15 +156,15 @@ class PictureReader(Protocol):
 
     @property
     def format(self) -> str:
-        """What the format is called, as `Facts.format` then says."""
+        """The name of the format, for `Facts.format`."""
 
     @property
     def extensions(self) -> tuple[str, ...]:
-        """What names of such files end with, in lower case and without the dot."""
+        """Endings of the names of such files, in lower case and without the dot."""
 
     @property
     def starts(self) -> tuple[bytes, ...]:
-        """What such files begin with; at most `MAX_HEAD_BYTES` bytes each."""
+        """First bytes of such files; at most `MAX_HEAD_BYTES` each."""
 
     def read_size(self, data: bytes) -> tuple[int, int]:
         """Width and height, from the header alone: a picture that is too large is never read."""
@@ -203,13 +203,13 @@ def register_heif() -> None:
     try:
         import pillow_heif
     except ImportError:
-        raise PictureError(EXTRAS["pillow_heif"]) from None
+        raise PictureError(READER_EXTRAS["pillow_heif"]) from None
     pillow_heif.register_heif_opener(decode_threads=1)  # workers are parallel already
 
 
 def is_camera_raw(data: bytes) -> bool:
     """Whether a file that looks like TIFF is a DNG, NEF or ARW: what Pillow would show is its thumbnail."""
-    tags = _tiff_notes(data)
+    tags = _read_tiff_notes(data)
     is_reduced = isinstance(kind := tags.get(_NEW_SUBFILE_TYPE), int) and kind & 1
     return _DNG_VERSION in tags or bool(is_reduced and _SUB_IFDS in tags)
 
@@ -235,7 +235,7 @@ def open_raw(data: bytes) -> Iterator[RawFile]:
     try:
         import rawpy
     except ImportError:
-        raise PictureError(EXTRAS["rawpy"]) from None
+        raise PictureError(READER_EXTRAS["rawpy"]) from None
     try:
         opened = rawpy.imread(BytesIO(data))
     except rawpy.LibRawError as error:
@@ -246,11 +246,11 @@ def open_raw(data: bytes) -> Iterator[RawFile]:
         sizes = opened.sizes
         turned = sizes.flip in (5, 6)
         width, height = (sizes.height, sizes.width) if turned else (sizes.width, sizes.height)
-        notes = _tiff_notes(data)
+        notes = _read_tiff_notes(data)
         yield RawFile(width, height, read_capture_date(notes), read_camera(notes), opened)
 
 
-def _tiff_notes(data: bytes) -> Image.Exif:
+def _read_tiff_notes(data: bytes) -> Image.Exif:
     """The first directory of the raw formats that are TIFF files (DNG, NEF, ARW, CR2); empty for others."""
     notes = Image.Exif()
     try:

@@ -34,10 +34,10 @@ from viewfinder.errors import PictureError, ViewfinderError
 from viewfinder.pictures.decode import Facts, Fit, Limits, Stretch, read_limits
 from viewfinder.pictures.worker import READY, pack_request
 
-IN_FLIGHT = 4
+MAX_FILES_HELD = 4
 """Pictures that a worker holds at once: read ahead, being decoded, or waiting to be taken."""
 
-KEPT = 3
+MAX_DECODING = 3
 """Pictures that `decode_one` decodes at the same time; further callers wait."""
 
 _READ_AHEAD = 1 << 20
@@ -111,7 +111,7 @@ class Decoders:
     ) -> Iterator[Outcome]:
         """One outcome a path, in the order of the paths, which are drawn no faster than they are needed.
 
-        Workers go on while the caller holds an outcome, up to `IN_FLIGHT` pictures each. One decoding at a
+        Workers go on while the caller holds an outcome, up to `MAX_FILES_HELD` pictures each. One decoding at a
         time: an iterator that is given up must be closed (or collected) before the next begins. `fit` and
         `limits` are for this one decoding, in place of the workers' own.
 
@@ -121,45 +121,45 @@ class Decoders:
         """
         if not self._busy.acquire(blocking=False):
             raise RuntimeError("these Decoders are decoding already: finish or close that iterator first")
-        run = _Run(iter(paths), fit or self._fit, limits or self._limits)
+        run = _Decoding(iter(paths), fit or self._fit, limits or self._limits)
         try:
             while True:
-                self._feed(run)
+                self._feed_workers(run)
                 if not run.order:
                     return
                 if (outcome := run.order[0].outcome) is not None:
                     run.order.popleft()
                     yield outcome
                 else:
-                    self._wait(run)
+                    self._await_workers(run)
         finally:
-            self._drop(worker for worker in list(self._workers) if worker.jobs)
+            self._end_workers(worker for worker in list(self._workers) if worker.jobs)
             self._busy.release()
 
-    def _feed(self, run: _Run) -> None:
+    def _feed_workers(self, run: _Decoding) -> None:
         """Draws paths into the window and hands them to the workers with the least to do."""
-        for path in islice(run.paths, self._count * IN_FLIGHT - len(run.order)):
-            job = _Job(Path(path), pack_request(os.path.abspath(path), run.fit, run.limits))  # noqa: PTH100
+        for path in islice(run.paths, self._count * MAX_FILES_HELD - len(run.order)):
+            job = _FileJob(Path(path), pack_request(os.path.abspath(path), run.fit, run.limits))  # noqa: PTH100
             run.order.append(job)
             run.waiting.append(job)
-        while run.waiting and (worker := self._free_for(run.waiting[0])):
+        while run.waiting and (worker := self._find_free(run.waiting[0])):
             if worker.take(run.waiting[0]):
                 run.waiting.popleft()
             else:
-                self._lost(worker, run)
+                self._replace_dead(worker, run)
 
-    def _free_for(self, job: _Job) -> _Worker | None:
+    def _find_free(self, job: _FileJob) -> _Worker | None:
         self._fill_up()
         least = min(self._workers, key=lambda worker: len(worker.jobs))
         if job.alone or any(other.alone for other in least.jobs):
             return least if not least.jobs else None
-        return least if len(least.jobs) < IN_FLIGHT else None
+        return least if len(least.jobs) < MAX_FILES_HELD else None
 
     def _fill_up(self) -> None:
         while len(self._workers) < self._count:
             self._workers.append(_Worker())
 
-    def _wait(self, run: _Run) -> None:
+    def _await_workers(self, run: _Decoding) -> None:
         """Until a worker has something to say, or has been silent for too long."""
         deadlines = {worker: worker.deadline(run.limits) for worker in self._workers}
         pause = max(0.0, min(deadlines.values()) - time.monotonic())
@@ -170,30 +170,30 @@ class Decoders:
                     worker.hear()
                     self._failed_starts = 0
                 except (EOFError, OSError, ValueError, LookupError, TypeError):  # dead, or out of its mind
-                    self._lost(worker, run)
+                    self._replace_dead(worker, run)
             elif time.monotonic() >= deadline:
-                self._overdue(worker, run)
+                self._end_overdue(worker, run)
 
-    def _overdue(self, worker: _Worker, run: _Run) -> None:
+    def _end_overdue(self, worker: _Worker, run: _Decoding) -> None:
         """The file at the head is to blame; those behind it have not been looked at."""
-        self._drop([worker])
+        self._end_workers([worker])
         if not worker.ready:
             self._count_failed_start("it did not start within a minute")
         elif worker.jobs:
             worker.jobs.popleft().fail(f"took longer than {run.limits.seconds:g} s")
-        run.again(worker.jobs)
+        run.retry(worker.jobs)
 
-    def _lost(self, worker: _Worker, run: _Run) -> None:
+    def _replace_dead(self, worker: _Worker, run: _Decoding) -> None:
         """A worker died, perhaps of no file: each it held is tried alone; the one that kills again is bad."""
-        self._drop([worker])
+        self._end_workers([worker])
         if not worker.ready:
-            self._count_failed_start(worker.epitaph(run.limits))
+            self._count_failed_start(worker.explain_death(run.limits))
         elif worker.jobs and worker.jobs[0].alone:
-            worker.jobs.popleft().fail(worker.epitaph(run.limits))
+            worker.jobs.popleft().fail(worker.explain_death(run.limits))
         else:
             for job in worker.jobs:
                 job.alone = True
-        run.again(worker.jobs)
+        run.retry(worker.jobs)
 
     def _count_failed_start(self, how: str) -> None:
         self._failed_starts += 1
@@ -202,7 +202,7 @@ class Decoders:
                 f"no picture can be read: the worker process ({sys.executable}) does not start: {how}"
             )
 
-    def _drop(self, workers: Iterable[_Worker]) -> None:
+    def _end_workers(self, workers: Iterable[_Worker]) -> None:
         for worker in workers:
             worker.end()
             self._workers.remove(worker)
@@ -210,7 +210,7 @@ class Decoders:
 
 def decode_one(path: Path, fit: Fit, limits: Limits | None = None) -> DecodedFile:
     """One picture, through a worker that is kept; for several threads. Raises PictureError: it cannot be read."""
-    idle = _kept(os.getpid())
+    idle = _get_idle_decoders(os.getpid())
     decoders = idle.get()
     try:
         (outcome,) = decoders.decode([path], fit=fit, limits=limits)
@@ -222,7 +222,7 @@ def decode_one(path: Path, fit: Fit, limits: Limits | None = None) -> DecodedFil
 
 
 def decode_content(content: bytes, fit: Fit) -> DecodedFile:
-    """What a picture's file holds, as `decode_one` reads a file: nobody knows where it comes from."""
+    """Decodes the bytes of a picture's file in a worker, as `decode_one` does, because they may be hostile."""
     with tempfile.NamedTemporaryFile(prefix="viewfinder-") as file:
         file.write(content)
         file.flush()
@@ -230,13 +230,13 @@ def decode_content(content: bytes, fit: Fit) -> DecodedFile:
 
 
 @lru_cache(maxsize=1)
-def _kept(process: int) -> LifoQueue[Decoders]:
+def _get_idle_decoders(process: int) -> LifoQueue[Decoders]:
     """The workers of `decode_one`, for each process its own (a fork must not share its parent's).
 
     The last one put back is the next one taken: a second one is started only when the first is busy.
     """
     idle: LifoQueue[Decoders] = LifoQueue()
-    for _ in range(KEPT):
+    for _ in range(MAX_DECODING):
         decoders = Decoders(1, fit=Stretch())
         atexit.register(decoders.close)
         idle.put(decoders)
@@ -244,7 +244,7 @@ def _kept(process: int) -> LifoQueue[Decoders]:
 
 
 @dataclass(eq=False)
-class _Job:
+class _FileJob:
     """A file on its way; `alone` if it was with a worker when that died: it gets the next to itself."""
 
     path: Path
@@ -262,16 +262,16 @@ class _Job:
 
 
 @dataclass
-class _Run:
+class _Decoding:
     """One decoding under way: jobs in the order to be given back, and those of them not yet with a worker."""
 
     paths: Iterator[Path]
     fit: Fit
     limits: Limits
-    order: deque[_Job] = field(default_factory=deque)
-    waiting: deque[_Job] = field(default_factory=deque)
+    order: deque[_FileJob] = field(default_factory=deque)
+    waiting: deque[_FileJob] = field(default_factory=deque)
 
-    def again(self, jobs: deque[_Job]) -> None:
+    def retry(self, jobs: deque[_FileJob]) -> None:
         self.waiting.extendleft(reversed(jobs))
         jobs.clear()
 
@@ -292,11 +292,11 @@ class _Worker:
                 process_group=0,  # a terminal's Ctrl-C does not reach it
             )
             self.pipe = Connection(ours.detach())
-        self.jobs: deque[_Job] = deque()
+        self.jobs: deque[_FileJob] = deque()
         self.ready = False
         self._since = time.monotonic()
 
-    def take(self, job: _Job) -> bool:
+    def take(self, job: _FileJob) -> bool:
         """Gives the worker a file; False if it has died in the meantime."""
         if not self.jobs and self.ready:
             self._since = time.monotonic()
@@ -337,7 +337,7 @@ class _Worker:
         with suppress(subprocess.TimeoutExpired):
             self.process.wait(timeout=5)
 
-    def epitaph(self, limits: Limits) -> str:
+    def explain_death(self, limits: Limits) -> str:
         """Why a worker that `end` has buried died of its own accord."""
         code = self.process.returncode
         if code == -signal.SIGALRM:

@@ -43,7 +43,7 @@ class UnreadablePlace:
 
 @dataclass(frozen=True)
 class Scan:
-    """What lies under `roots` (absolute, links kept): sorted by path, each path once."""
+    """Places below `roots` (absolute, links kept): sorted by path, each path once."""
 
     roots: tuple[Path, ...]
     files: tuple[FoundFile, ...]
@@ -77,7 +77,7 @@ def scan(roots: Sequence[Path], *, follow_links: bool = True) -> Scan:
 
 
 def walk(roots: Iterable[Path], *, follow_links: bool = True) -> Iterator[FoundFile | UnreadablePlace]:
-    """What `scan` finds and raises, for millions of files: one by one, in no order; a path's last time counts."""
+    """Yields what `scan` finds one by one, for millions of files: in no order; a path's last time counts."""
     return _Walk(follow_links).roots([str(absolute_root(root)) for root in roots])
 
 
@@ -121,28 +121,28 @@ class _Walk:
             if not Path(path).is_dir():
                 yield _look_at(path)
             elif is_library(path):
-                yield _unreadable(path, "this is a viewfinder library, not a folder of pictures")
+                yield _refuse(path, "this is a viewfinder library, not a folder of pictures")
             else:
-                yield from self._tree(path, IgnoreRules())
+                yield from self._walk_tree(path, IgnoreRules())
         while self.links:
             # In waves, shortest name first: of several links to one folder always the same one is followed.
             wave, self.links = sorted(self.links, key=lambda link: (len(link[0]), link[0])), []
             for path, rules in wave:
-                yield from self._tree(path, rules)
+                yield from self._walk_tree(path, rules)
         for file in self.ignoring:
             if file.is_given_up:
-                yield _unreadable(f"{file.folder}/{IGNORE_FILE}", "ignored from some file on: its rules take too long")
+                yield _refuse(f"{file.folder}/{IGNORE_FILE}", "ignored from some file on: its rules take too long")
 
-    def _tree(self, top: str, rules: IgnoreRules) -> Iterator[FoundFile | UnreadablePlace]:
+    def _walk_tree(self, top: str, rules: IgnoreRules) -> Iterator[FoundFile | UnreadablePlace]:
         pending = [(top, rules)]
         while pending:
             folder, outer = pending.pop()
             try:
-                pending.extend((yield from self._folder(folder, outer)))
+                pending.extend((yield from self._walk_folder(folder, outer)))
             except OSError as error:
-                yield _unreadable(folder, _reason(error))
+                yield _refuse(folder, _explain_error(error))
 
-    def _folder(
+    def _walk_folder(
         self, folder: str, outer: IgnoreRules
     ) -> Generator[FoundFile | UnreadablePlace, None, list[tuple[str, IgnoreRules]]]:
         """Yields a folder's files; returns the folders in it that are to be entered."""
@@ -152,19 +152,19 @@ class _Walk:
         self.entered.add((status.st_dev, status.st_ino))
         rules = outer
         try:
-            rules = outer.entering(folder)
+            rules = outer.enter(folder)
         except OSError as error:
-            yield _unreadable(f"{folder}/{IGNORE_FILE}", f"ignored: {_reason(error)}")
+            yield _refuse(f"{folder}/{IGNORE_FILE}", f"ignored: {_explain_error(error)}")
         except ValueError as error:
-            yield _unreadable(f"{folder}/{IGNORE_FILE}", f"ignored: {error}")
+            yield _refuse(f"{folder}/{IGNORE_FILE}", f"ignored: {error}")
         if rules is not outer:
             self.ignoring.append(rules.files[-1])
         below: list[str] = []
         with os.scandir(folder) as listing:
-            yield from self._entries(listing, rules, below)
+            yield from self._walk_entries(listing, rules, below)
         return [(path, rules) for path in sorted(below)]
 
-    def _entries(
+    def _walk_entries(
         self, listing: Iterable[os.DirEntry[str]], rules: IgnoreRules, below: list[str]
     ) -> Iterator[FoundFile | UnreadablePlace]:
         """A folder's files; the folders in it go to `below`."""
@@ -172,20 +172,20 @@ class _Walk:
             try:
                 is_folder = entry.is_dir()
             except OSError as error:  # a link that leads to itself
-                yield _unreadable(entry.path, _reason(error))
+                yield _refuse(entry.path, _explain_error(error))
                 continue
             if rules.ignore(entry.path, folder=is_folder):
                 continue
             if entry.is_symlink() and not self.follow_links:
-                yield _unreadable(entry.path, "a link: only folders and files themselves are added here")
+                yield _refuse(entry.path, "a link: only folders and files themselves are added here")
             elif not is_folder:
                 try:
                     if _says_picture(entry):
                         yield _look_at(entry.path)
                 except OSError as error:
-                    yield _unreadable(entry.path, _reason(error))
+                    yield _refuse(entry.path, _explain_error(error))
             elif not _is_utf8(entry.name):
-                yield _unreadable(entry.path, "the folder's name is not valid UTF-8: rename it")
+                yield _refuse(entry.path, "the folder's name is not valid UTF-8: rename it")
             elif entry.is_symlink():
                 self.links.append((entry.path, rules))
             else:
@@ -210,19 +210,19 @@ def _look_at(path: str) -> FoundFile | UnreadablePlace:
     try:
         status = os.stat(path)  # noqa: PTH116
     except FileNotFoundError:
-        return _unreadable(path, "the link leads nowhere" if Path(path).is_symlink() else "gone since it was listed")
+        return _refuse(path, "the link leads nowhere" if Path(path).is_symlink() else "gone since it was listed")
     except OSError as error:
-        return _unreadable(path, _reason(error))
+        return _refuse(path, _explain_error(error))
     if not stat.S_ISREG(status.st_mode):
-        return _unreadable(path, "not a regular file")
+        return _refuse(path, "not a regular file")
     if status.st_mtime_ns >= 1 << 63:  # no table holds it
-        return _unreadable(path, "its time of change is after the year 2262: `touch` it")
+        return _refuse(path, "its time of change is after the year 2262: `touch` it")
     if not _is_utf8(path):
-        return _unreadable(path, "the file's name is not valid UTF-8: rename it")
+        return _refuse(path, "the file's name is not valid UTF-8: rename it")
     return FoundFile(Path(path), status.st_size, status.st_mtime_ns)
 
 
-def _unreadable(path: str, reason: str) -> UnreadablePlace:
+def _refuse(path: str, reason: str) -> UnreadablePlace:
     return UnreadablePlace(printable_path(path), reason)
 
 
@@ -230,7 +230,7 @@ def _is_utf8(name: str) -> bool:
     return not any("\udc80" <= letter <= "\udcff" for letter in name)
 
 
-def _reason(error: OSError) -> str:
+def _explain_error(error: OSError) -> str:
     return (error.strerror or str(error)).lower()
 
 
@@ -239,10 +239,10 @@ _LITTER = frozenset({"__MACOSX", "Thumbs.db", "@eaDir"})
 
 
 MAX_RULE_BYTES, MAX_RULES, MAX_DEEP = 100_000, 1_000, 2
-"""What an ignore file may hold: its size, its lines, and the `**` of a line."""
+"""The most that an ignore file may hold: bytes, lines, and `**` in a line."""
 
-PATIENCE_S, PATIENCE_A_NAME_S = 5.0, 0.001
-"""How long an ignore file may think, in all and for every name that it is asked about."""
+MAX_RULES_S, MAX_RULES_A_NAME_S = 5.0, 0.001
+"""The time that an ignore file's rules may take, in all and for every name that is looked up."""
 
 
 class _Rule(GitIgnoreSpecPattern):
@@ -281,7 +281,7 @@ class _IgnoreFile:
 
     @property
     def is_given_up(self) -> bool:
-        return self.spent > PATIENCE_S + PATIENCE_A_NAME_S * self.asked
+        return self.spent > MAX_RULES_S + MAX_RULES_A_NAME_S * self.asked
 
     def verdict(self, path: str, *, folder: bool) -> bool | None:
         """Whether the path is passed over; None where the rules say nothing, or took too long before."""
@@ -300,7 +300,7 @@ class IgnoreRules:
 
     files: tuple[_IgnoreFile, ...] = ()
 
-    def entering(self, folder: str) -> IgnoreRules:
+    def enter(self, folder: str) -> IgnoreRules:
         """The rules inside `folder`: these, and those of its ignore file. Raises OSError, ValueError."""
         file = f"{folder}/{IGNORE_FILE}"
         try:
@@ -329,5 +329,5 @@ class IgnoreRules:
 
 
 def is_library(folder: str) -> bool:
-    """Whether a folder is a viewfinder library, whose thumbnails are nobody's pictures."""
+    """Whether a folder is a viewfinder library, whose thumbnails are no pictures to be added."""
     return Path(folder, "library.json").is_file() and Path(folder, "tables").is_dir()

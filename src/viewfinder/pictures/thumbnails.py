@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 import zlib
 from contextlib import suppress
 from io import BytesIO
@@ -14,6 +13,7 @@ from viewfinder.errors import PictureError
 from viewfinder.pictures.decode import AtMost
 from viewfinder.pictures.sandbox import DecodedFile, decode_one
 from viewfinder.pictures.scan import printable_path
+from viewfinder.whole_files import replace_file
 
 THUMBNAILS = "thumbnails"
 """The cache folder of a library's pictures, inside the library."""
@@ -65,7 +65,7 @@ def cache_thumbnails(picture: DecodedFile, cache: Path, *, sizes: tuple[int, ...
         place = thumbnail_path(cache, picture.id, longest)
         if not place.exists():
             with suppress(OSError):
-                _write_whole(place, encode_thumbnail(picture, longest))
+                _write_sealed(place, encode_thumbnail(picture, longest))
 
 
 def encode_thumbnail(picture: DecodedFile, longest: int) -> bytes:
@@ -81,7 +81,7 @@ def encode_thumbnail(picture: DecodedFile, longest: int) -> bytes:
 
 
 def thumbnail_path(cache: Path, picture_id: str, longest: int) -> Path:
-    """Where a picture's copy of this size is kept."""
+    """The place of a picture's copy of this size."""
     kind = "webp" if longest == PLACEHOLDER else "jpg"
     return cache / picture_id[:2] / f"{picture_id}-{longest}.{kind}"
 
@@ -96,14 +96,8 @@ def choose_size(asked: int, longest: int) -> int:
     return min(asked, enough[0]) if enough else asked
 
 
-def _write_whole(place: Path, content: bytes) -> None:
-    """A reader sees the whole file or none, also when several processes make the same one."""
+def _write_sealed(place: Path, content: bytes) -> None:
     place.parent.mkdir(parents=True, exist_ok=True)
-    content += zlib.crc32(content).to_bytes(CHECKSUM_BYTES, "big")
-    unfinished = place.with_name(f".{uuid.uuid4().hex}.part")
-    try:
-        unfinished.touch(mode=0o600)
-        unfinished.write_bytes(content)
-        unfinished.replace(place)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    with replace_file(place) as file:
+        file.touch(mode=0o600)
+        file.write_bytes(content + zlib.crc32(content).to_bytes(CHECKSUM_BYTES, "big"))

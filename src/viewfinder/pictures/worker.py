@@ -1,4 +1,4 @@
-"""What runs inside a worker process: read a file, name it, decode it, send the pixels back.
+"""The program of a worker process: read a file, name it, decode it, send the pixels back.
 
 Requests and replies are JSON and raw bytes, never pickles: a worker that a hostile file has taken over can
 send its parent wrong pixels, not code.
@@ -51,7 +51,7 @@ def serve(descriptor: int) -> None:
     AvifImagePlugin.DEFAULT_MAX_THREADS = 1  # workers are parallel already
     pipe, replies = Connection(descriptor), _Replies(descriptor)
     replies.send(READY)
-    base = _address_space()
+    base = _read_address_space()
     silence = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silence, sys.stderr.fileno())  # C libraries chatter about odd files; reasons travel in replies
     while True:
@@ -63,16 +63,16 @@ def serve(descriptor: int) -> None:
         _limit_memory(base, limits.memory_bytes)
         signal.setitimer(signal.ITIMER_REAL, limits.seconds + _GRACE)
         fit = Stretch(asked["fit"]["side"]) if "side" in asked["fit"] else AtMost(asked["fit"]["longest"])
-        reply = _reply(asked["path"], fit, limits)
+        reply = _make_reply(asked["path"], fit, limits)
         signal.setitimer(signal.ITIMER_REAL, 0)
         replies.send(*reply)
 
 
-def _reply(path: str, fit: Fit, limits: Limits) -> tuple[bytes, ...]:
+def _make_reply(path: str, fit: Fit, limits: Limits) -> tuple[bytes, ...]:
     """A header and, if all went well, the pixels."""
     header: dict[str, Any] = {"size": 0, "mtime_ns": 0}
     try:
-        data = _content(path, limits, header)
+        data = _read_content(path, limits, header)
         decoded = decode(data, limits=limits, fit=fit)
         header |= {"id": picture_id(data), "facts": asdict(decoded.facts), "shape": decoded.pixels.shape}
         return json.dumps(header).encode(), decoded.pixels.tobytes()
@@ -85,7 +85,7 @@ def _reply(path: str, fit: Fit, limits: Limits) -> tuple[bytes, ...]:
     return (json.dumps(header).encode(),)
 
 
-def _content(path: str, limits: Limits, header: dict[str, Any]) -> bytes:
+def _read_content(path: str, limits: Limits, header: dict[str, Any]) -> bytes:
     """A file's bytes; its size and time of change, as they were when it was opened, go into `header`."""
     with Path(path).open("rb") as file:
         status = os.fstat(file.fileno())
@@ -109,7 +109,7 @@ class _Replies:
         threading.Thread(target=self._send_left, daemon=True).start()
 
     def send(self, *messages: bytes) -> None:
-        """These come next. The process ends if nobody listens any more."""
+        """Sends messages, or queues them. Ends the process if the other end is closed."""
         pieces = [piece for message in messages for piece in (_LENGTH.pack(len(message)), message)]
         sent = 0
         if self._handed == self._sent:
@@ -132,7 +132,7 @@ class _Replies:
             self._sent += 1
 
 
-def _address_space() -> int | None:
+def _read_address_space() -> int | None:
     """Bytes of address space in use now; None where the system does not say."""
     try:
         return int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")

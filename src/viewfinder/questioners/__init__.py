@@ -1,4 +1,4 @@
-"""What to ask next: questioners by name, from `information_gain`, which needs nothing, to those of language models."""
+"""Questioners choose what to ask next: from `information_gain`, which needs nothing, to those of language models."""
 
 from viewfinder.questioners.base import (
     Candidates,

@@ -1,8 +1,8 @@
 """How likely each picture is to be answered as the user did: P(answer | picture).
 
-Which model foretold the answers when the question was chosen, its `attribute` tells: a column of the catalogue, which
-all but knows; a facet of photographs, which is predicted; a group of zero-shot tags, which is guessed. An answer to any
-other question is a sentence, and is left to the retriever.
+The `attribute` of a question tells which model foretold its answers when it was chosen: a column of the catalogue is
+all but known, a facet of photographs is predicted, a group of zero-shot tags is guessed. An answer to any other
+question is a sentence, and is left to the retriever.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ GUESSED_ERROR = 0.4
 
 
 class KnownPictures(Protocol):
-    """What is known of all pictures of a collection, a row each."""
+    """Catalogue, labels and tags of all pictures of a collection, a row each."""
 
     @property
     def tags(self) -> TagVectors:
@@ -63,27 +63,28 @@ def answer_likelihoods(answer: Answer, pictures: KnownPictures) -> Float[np.ndar
     offered = set(answer.question.choices)
     facet = next((facet for facet in facets() if facet.name == name and offered & set(facet.labels)), None)
     if facet is not None and (holds_nl := pictures.label_chances()) is not None:
-        return _by_facet(answer, facet, holds_nl)
+        return _weigh_by_facet(answer, facet, holds_nl)
     values = pictures.column_values(name)
     if values is not None:
-        return _by_column(answer, name, values, pictures)
+        return _weigh_by_column(answer, name, values, pictures)
     if any(group.name == name for group in pictures.tags.groups):
-        return _by_tags(answer, name, pictures)
+        return _weigh_by_tags(answer, name, pictures)
     return None
 
 
-def _by_column(
+def _weigh_by_column(
     answer: Answer, name: str, values: Sequence[str], pictures: KnownPictures
 ) -> Float[np.ndarray, " n"] | None:
     meant = find_values_meant(answer.question, answer.text, values)
     if not meant:
         return None
     has_n, known_n = pictures.column_masks(name, meant)
+    # A wrong answer is any of the other choices, all alike.
     others = max(len([choice for choice in answer.question.choices if not is_dont_know(choice)]) - 1, 1)
     return np.where(known_n, np.where(has_n, 1 - KNOWN_ERROR, KNOWN_ERROR / others), 1 / (others + 1))
 
 
-def _by_facet(answer: Answer, facet: Facet, holds_nl: Float[np.ndarray, "n l"]) -> Float[np.ndarray, " n"] | None:
+def _weigh_by_facet(answer: Answer, facet: Facet, holds_nl: Float[np.ndarray, "n l"]) -> Float[np.ndarray, " n"] | None:
     offered = [choice for choice in answer.question.choices if choice in facet.labels]
     meant = facet.labels_meant(answer.text)
     is_else = answer.text.strip().casefold() == SOMETHING_ELSE
@@ -95,7 +96,7 @@ def _by_facet(answer: Answer, facet: Facet, holds_nl: Float[np.ndarray, "n l"]) 
     return np.asarray(chance_na[:, -1] if is_else else chance_na[:, [columns.index(x) for x in meant]].sum(axis=1))
 
 
-def _by_tags(answer: Answer, name: str, pictures: KnownPictures) -> Float[np.ndarray, " n"] | None:
+def _weigh_by_tags(answer: Answer, name: str, pictures: KnownPictures) -> Float[np.ndarray, " n"] | None:
     group = pictures.tags.group(name)
     meant = find_values_meant(answer.question, answer.text, group.answers)
     if not meant:

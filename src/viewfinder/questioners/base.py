@@ -1,4 +1,4 @@
-"""What the rest of the library knows of a questioner: it sees the candidates and asks, or does not."""
+"""The contract of questioners: they see the candidates and ask, or do not."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ Column = tuple[tuple[str, ...], Int32[np.ndarray, " c"]]
 
 @dataclass(frozen=True, eq=False)
 class PictureProjection:
-    """What a trained questioner sees of a picture: a unit vector that it makes of the encoder's raw global one.
+    """A trained questioner's own vector of a picture: a unit vector that it makes of the encoder's raw global one.
 
-    `name` says all that the vector depends on besides the picture: it is kept under it. `project` maps (n g) to (n k).
+    `name` identifies all that the vector depends on besides the picture; vectors are cached under it. `project` maps
+    (n g) to (n k).
     """
 
     name: str
@@ -31,10 +32,10 @@ class PictureProjection:
 
 @runtime_checkable
 class Lookup(Protocol):
-    """What costs time to look up and only some questioners want, each for the candidates in their order."""
+    """Facts that take time to look up and that only some questioners need, for the candidates in their order."""
 
     def captions(self) -> Sequence[tuple[str, ...]]:
-        """What people wrote about the candidates; () where nobody did."""
+        """The captions of each candidate; () where there are none."""
         ...
 
     def words(self, texts: Sequence[str]) -> Float[np.ndarray, "n d"]:
@@ -43,7 +44,7 @@ class Lookup(Protocol):
 
     @property
     def sentences_version(self) -> str:
-        """Which numbers `sentences` gives."""
+        """Identifies the sentence encoder whose vectors `sentences` gives."""
         ...
 
     def sentences(self, texts: Sequence[str]) -> Float[np.ndarray, "n s"]:
@@ -55,7 +56,7 @@ class Lookup(Protocol):
         ...
 
     def ids(self) -> Sequence[str]:
-        """Their ids."""
+        """The ids of the candidates."""
         ...
 
     def project(self, projection: PictureProjection) -> Float32[np.ndarray, "c k"]:
@@ -92,7 +93,7 @@ class Questioner(Protocol):
 
     @property
     def name(self) -> str:
-        """By which it is chosen, and which its questions carry in `by`."""
+        """The name by which it is chosen; its questions carry it in `by`."""
         ...
 
     def ask(self, view: Candidates) -> Question | None:
@@ -131,7 +132,7 @@ def prepare_questioner(questioner: Questioner) -> None:
 
 
 def check_question(questioner: Questioner, asked: object) -> Question | None:
-    """What a questioner gave. Raises PartFailed: it is neither a question nor None."""
+    """The answer of a questioner, if it is a question or None. Raises PartFailed: it is something else."""
     if asked is None:
         return None
     if not isinstance(asked, Question):

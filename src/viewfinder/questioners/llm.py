@@ -9,13 +9,12 @@ gains that does see the answers is what it gains over this one.
 from __future__ import annotations
 
 import re
-import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from viewfinder.byte_cache import ByteCache
 from viewfinder.conversation import Answer, Like, Question, Say, Show, Turn
 from viewfinder.errors import LanguageModelFailed
 from viewfinder.language import LanguageModel, load_language_model, wait_until_loaded
@@ -23,17 +22,18 @@ from viewfinder.questioners.base import Candidates, Lookup
 from viewfinder.questioners.pool import PooledQuestions
 from viewfinder.questioners.so_far import ConversationSoFar
 from viewfinder.wording.choices import find_choices
+from viewfinder.wording.questions import QUESTION_OPENERS
 from viewfinder.wording.replies import DONT_KNOW, is_dont_know
 
-MIN_WORDS, MAX_WORDS = 3, 20
-"""Words of a question; what is longer is a speech."""
+MIN_QUESTION_WORDS, MAX_QUESTION_WORDS = 3, 20
+"""The fewest and most words of a question; a longer reply is a speech."""
 
 MAX_WORD_LENGTH, MAX_OF_ONE_WORD = 24, 3
-LETTERS = 0.85
-"""The share of letters among the signs of a question, blanks aside."""
+MIN_LETTERS = 0.85
+"""The least share of letters among the characters of a question, blanks aside."""
 
-PROMPTED_ROUNDS = 10
-"""The newest questions and answers that a model is told."""
+MAX_PROMPTED_ROUNDS = 10
+"""Rounds of questions and answers, the newest, that a prompt has."""
 
 _NEXT = """\
 Somebody has one photograph in mind. Ask a new question about it that helps to find it in a large collection.
@@ -73,11 +73,6 @@ Photograph: a man rides a horse on a beach
 Photograph: {caption}
 """
 
-_OPENER_WORDS = """
-what what's which who who's whose whom where where's when why how is are was were am do does did can could has have
-had will would should may might isn't aren't wasn't weren't doesn't don't didn't hasn't haven't
-"""
-_OPENERS = frozenset(_OPENER_WORDS.split())
 _LABEL = re.compile(
     r"^(?:(?:next|new)?\s*question\s*\d*\s*:|q\s*\d*\s*[:.)]|\d{1,2}\s*[.):]|[-*•\"'“”‘`]+)\s*", re.IGNORECASE
 )
@@ -89,9 +84,9 @@ def write_next_question_prompt(turns: Sequence[Turn]) -> str | None:
     description = join_descriptions(turns)
     if not description:
         return None
-    rounds = [turn for turn in turns if isinstance(turn, Answer)][-PROMPTED_ROUNDS:]
-    asked = (f"Question: {_to_line(turn.question.text)}\n" for turn in rounds)
-    answered = (f"Answer: {DONT_KNOW if is_dont_know(turn.text) else _to_line(turn.text)}\n" for turn in rounds)
+    rounds = [turn for turn in turns if isinstance(turn, Answer)][-MAX_PROMPTED_ROUNDS:]
+    asked = (f"Question: {_join_lines(turn.question.text)}\n" for turn in rounds)
+    answered = (f"Answer: {DONT_KNOW if is_dont_know(turn.text) else _join_lines(turn.text)}\n" for turn in rounds)
     said = "".join(map("".join, zip(asked, answered, strict=True)))
     return f"{_NEXT}Photograph: {description}\n{said}Question:"
 
@@ -99,16 +94,16 @@ def write_next_question_prompt(turns: Sequence[Turn]) -> str | None:
 def write_ten_questions_prompt(caption: str, listed: Sequence[str] = ()) -> str:
     """The prompt for ten questions at once, of which some are listed already; the reply goes on after the number."""
     lines = (f"{n}. {question}\n" for n, question in enumerate(listed, start=1))
-    return f"{_TEN.format(caption=_to_line(caption))}{''.join(lines)}{len(listed) + 1}."
+    return f"{_TEN.format(caption=_join_lines(caption))}{''.join(lines)}{len(listed) + 1}."
 
 
 def join_descriptions(turns: Sequence[Turn]) -> str:
-    """What was said of the picture besides answers, as one line; "" if nothing.
+    """All descriptions of the picture besides answers, as one line; "" if there are none.
 
     >>> join_descriptions([Say("A dog."), Show("my.jpg"), Say("in the\\n snow")])
     'A dog; in the snow'
     """
-    told = (_to_line(turn.text) for turn in turns if isinstance(turn, Say | Show | Like))
+    told = (_join_lines(turn.text) for turn in turns if isinstance(turn, Say | Show | Like))
     return "; ".join(text for text in told if text)
 
 
@@ -119,7 +114,7 @@ def parse_question(reply: str) -> str | None:
     ('Is the dog black?', None)
     """
     asked, mark, _ = reply.strip().partition("?")
-    asked = _unlabelled(" ".join(asked.split()))
+    asked = _remove_labels(" ".join(asked.split()))
     if not mark or not _is_sensible(asked):
         return None
     return f"{asked[0].upper()}{asked[1:]}?"
@@ -133,54 +128,54 @@ def parse_questions(reply: str) -> tuple[str, ...]:
     >>> parse_questions("1. Is the black-and-white dog, on the left, big? 2. Where is it now?\\n3. what does it wear")
     ('Is the black-and-white dog, on the left, big?', 'Where is it now?', 'What does it wear?')
     """
-    return tuple(question for item in _items(reply) if (question := parse_question(item)) is not None)
+    return tuple(question for item in _split_items(reply) if (question := parse_question(item)) is not None)
 
 
-def _items(reply: str) -> Iterator[str]:
+def _split_items(reply: str) -> Iterator[str]:
     for item in _ITEM.split(f"\n{reply}"):
         for line in item.splitlines():
             *asked, rest = line.split("?")
             yield from (f"{text}?" for text in asked)
-            if not asked and rest.strip() and _words(_unlabelled(rest))[0] in _OPENERS:
+            if not asked and rest.strip() and _split_words(_remove_labels(rest))[0] in QUESTION_OPENERS:
                 yield f"{rest.rstrip(' .!')}?"
 
 
 def _is_sensible(asked: str) -> bool:
-    """Whether words, few enough and not too few, stand in a row as in a question."""
-    words = _words(asked)
+    """Whether a reply has as many words as a question, is mostly letters, and is one sentence."""
+    words = _split_words(asked)
     signs = asked.replace(" ", "")
     return (
-        MIN_WORDS <= len(words) <= MAX_WORDS
-        and sum(map(str.isalpha, signs)) >= LETTERS * len(signs)
+        MIN_QUESTION_WORDS <= len(words) <= MAX_QUESTION_WORDS
+        and sum(map(str.isalpha, signs)) >= MIN_LETTERS * len(signs)
         and max(map(len, words)) <= MAX_WORD_LENGTH
         and max(map(words.count, words)) <= MAX_OF_ONE_WORD
-        and any(word in _OPENERS for word in words)
+        and any(word in QUESTION_OPENERS for word in words)
         and not re.search(r"[.!:;](?:\s|$)", asked)
     )
 
 
-def _words(text: str) -> list[str]:
+def _split_words(text: str) -> list[str]:
     return [word.strip(",;:.!\"'()“”") for word in text.lower().replace("’", "'").split()] or [""]
 
 
-def _unlabelled(text: str) -> str:
+def _remove_labels(text: str) -> str:
     while (shorter := _LABEL.sub("", text.strip())) != text:
         text = shorter
     return text
 
 
-def _to_line(text: str) -> str:
+def _join_lines(text: str) -> str:
     return " ".join(text.split()).rstrip(" .")
 
 
 TEMPERATURES = (0.0, 0.7, 1.0)
-"""Of one try after the other."""
+"""The temperatures of successive tries."""
 
-QUESTION_TOKENS = 24
-"""At most, of the next question."""
+MAX_QUESTION_TOKENS = 24
+"""Tokens of the next question."""
 
 LISTED_TOKENS = 14
-"""On average, of a question in a list, its number included."""
+"""Average tokens of a question in a list, its number included."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,7 +216,7 @@ class FewShotQuestioner:
                 break
             try:
                 reply = self.model.complete(
-                    prompt, most_tokens=QUESTION_TOKENS, temperature=temperature, seed=seed, seconds=left
+                    prompt, most_tokens=MAX_QUESTION_TOKENS, temperature=temperature, seed=seed, seconds=left
                 )
             except LanguageModelFailed as error:
                 wrong = str(error)
@@ -236,8 +231,8 @@ class FewShotQuestioner:
 MAX_QUESTIONS = 10
 """Questions in a conversation."""
 
-REMEMBERED_CAPTIONS = 256
-"""Captions whose questions are remembered."""
+MAX_LISTED_BYTES = 1 << 20
+"""Questions are remembered up to this size: those of about a thousand captions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,11 +244,11 @@ class ListedQuestions:
 
     @property
     def name(self) -> str:
-        """That of the model."""
+        """The name of the model."""
         return self.model.name
 
     def questions(self, caption: str, lookup: Lookup | None) -> tuple[str, ...]:
-        """What the model lists, each question once: small models write the same again and again.
+        """The questions that the model lists, each once: small models write the same again and again.
 
         Raises:
             LanguageModelFailed: it fails before it has listed any.
@@ -284,8 +279,7 @@ class UnansweredQuestioner:
 
     source: ListedQuestions | PooledQuestions
     name: str = "unanswered"
-    _kept: OrderedDict[str, tuple[str, ...]] = field(default_factory=OrderedDict, repr=False)
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    _listed: ByteCache = field(default_factory=lambda: ByteCache(MAX_LISTED_BYTES), repr=False)
 
     @property
     def trained_on(self) -> str | None:
@@ -302,7 +296,7 @@ class UnansweredQuestioner:
         caption = join_descriptions(view.turns[:1])
         if not caption:
             return None
-        questions = self._questions(caption, view.lookup)
+        questions = self._find_questions(caption, view.lookup)
         asked = {question.text for question in view.asked}
         text = next((text for text in questions if text not in asked), None)
         if text is None:
@@ -315,18 +309,13 @@ class UnansweredQuestioner:
         if isinstance(self.source, ListedQuestions):
             wait_until_loaded(self.source.model)
 
-    def _questions(self, caption: str, lookup: Lookup | None) -> tuple[str, ...]:
-        with self._lock:
-            if (known := self._kept.get(caption)) is not None:
-                self._kept.move_to_end(caption)
-                return known
-        found = select_new_questions(self.source.questions(caption, lookup), caption)
-        if not found:
-            raise LanguageModelFailed(f"{self.source.name} had no question after the first turn")
-        with self._lock:
-            self._kept[caption] = found
-            if len(self._kept) > REMEMBERED_CAPTIONS:
-                self._kept.popitem(last=False)
+    def _find_questions(self, caption: str, lookup: Lookup | None) -> tuple[str, ...]:
+        found: tuple[str, ...] | None = self._listed.get(caption)
+        if found is None:
+            found = select_new_questions(self.source.questions(caption, lookup), caption)
+            if not found:
+                raise LanguageModelFailed(f"{self.source.name} had no question after the first turn")
+            self._listed.put(caption, found)
         return found
 
 

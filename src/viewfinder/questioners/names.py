@@ -32,11 +32,11 @@ MODEL_VARIABLE, QUESTIONS_VARIABLE = "VIEWFINDER_LANGUAGE_MODEL", "VIEWFINDER_QU
 
 
 QuestionerChoice = str | Questioner | Callable[..., Questioner] | None
-"""A questioner by name, as an object, or its class; None: nobody."""
+"""A questioner by name, as an object, or its class; None: no questions."""
 
 
 def find_questioner(choice: QuestionerChoice) -> Callable[[TagVectors | None], Questioner]:
-    """What makes the questioner called "NAME" or "NAME=SOURCE" (None is "none"), given the tags of the collection.
+    """The factory of the questioner called "NAME" or "NAME=SOURCE" (None is "none"); it takes the collection's tags.
 
     NAME is one of ours, of an installed package's, or `package.module:Class`; those are made of the source alone.
 
@@ -45,13 +45,13 @@ def find_questioner(choice: QuestionerChoice) -> Callable[[TagVectors | None], Q
         BadInput: what another package brings cannot be imported, or is no questioner.
     """
     if not (choice is None or isinstance(choice, str)):
-        return partial(_of_others, choice, label_part(choice), "")
+        return partial(_make_plugin, choice, label_part(choice), "")
     chosen, _, source = ("none" if choice is None else choice).partition("=")
     if chosen in QUESTIONERS:
         return partial(QUESTIONERS[chosen], source.strip())
     if (found := PLUGINS.find(chosen)) is None:
         PLUGINS.check_name(chosen, PLUGINS.names())
-    return partial(_of_others, found, chosen, source.strip())
+    return partial(_make_plugin, found, chosen, source.strip())
 
 
 def load_questioner(choice: QuestionerChoice, *, tags: TagVectors | None = None) -> Questioner:
@@ -67,18 +67,18 @@ def load_questioner(choice: QuestionerChoice, *, tags: TagVectors | None = None)
 # -- one factory a questioner
 
 
-def _of_others(part: Any, name: str, source: str, tags: TagVectors | None) -> Questioner:
+def _make_plugin(part: Any, name: str, source: str, tags: TagVectors | None) -> Questioner:
     made: Questioner = PLUGINS.make(part, name, *([source] if source else ()))
     return made
 
 
-def _none(source: str, tags: TagVectors | None) -> Questioner:
+def _make_none(source: str, tags: TagVectors | None) -> Questioner:
     if source:
         raise BadInput(f"none={source}: the questioner none asks nothing and needs nothing; leave out what follows")
     return NoQuestions()
 
 
-def _pool(source: str, tags: TagVectors | None) -> Questioner:
+def _make_pool(source: str, tags: TagVectors | None) -> Questioner:
     from viewfinder.questioners.pool import REPEAT_SUFFIX, PoolQuestioner
 
     file = source or os.environ.get(QUESTIONS_VARIABLE, "").strip()
@@ -91,7 +91,7 @@ def _pool(source: str, tags: TagVectors | None) -> Questioner:
     return PoolQuestioner(trained, may_repeat=file.endswith(REPEAT_SUFFIX))
 
 
-def _of_model(name: str, source: str, tags: TagVectors | None) -> Questioner:
+def _make_with_model(name: str, source: str, tags: TagVectors | None) -> Questioner:
     """A questioner that works with a language model; where that asks nothing that will do, `information_gain` asks."""
     from viewfinder.language import load_language_model
     from viewfinder.questioners.llm import FewShotQuestioner, load_unanswered
@@ -111,7 +111,7 @@ def _of_model(name: str, source: str, tags: TagVectors | None) -> Questioner:
     return Fallback(first, InformationGain(tags), may_stop=name == "unanswered")
 
 
-def _recorded(source: str, tags: TagVectors | None) -> Questioner:
+def _make_recorded(source: str, tags: TagVectors | None) -> Questioner:
     from viewfinder.questioners.pool import load_recorded
 
     if not source:
@@ -124,12 +124,12 @@ def _recorded(source: str, tags: TagVectors | None) -> Questioner:
 
 QUESTIONERS: dict[str, QuestionerFactory] = {
     "information_gain": lambda source, tags: InformationGain(tags, load_trained_questions(source) if source else None),
-    "llm": partial(_of_model, "llm"),
-    "none": _none,
-    "plugir": partial(_of_model, "plugir"),
-    "pool": _pool,
-    "recorded": _recorded,
-    "unanswered": partial(_of_model, "unanswered"),
+    "llm": partial(_make_with_model, "llm"),
+    "none": _make_none,
+    "plugir": partial(_make_with_model, "plugir"),
+    "pool": _make_pool,
+    "recorded": _make_recorded,
+    "unanswered": partial(_make_with_model, "unanswered"),
 }
 PLUGINS = Plugins("questioner", "viewfinder.questioners", Questioner, QUESTIONERS)
 
@@ -150,7 +150,7 @@ class Fallback:
 
     @property
     def name(self) -> str:
-        """That of the first: the one that was chosen."""
+        """The name of the first, which is the one that was chosen."""
         return self.first.name
 
     def ask(self, view: Candidates) -> Question | None:
@@ -158,19 +158,20 @@ class Fallback:
         try:
             question = check_question(self.first, self.first.ask(view))
         except ViewfinderError as error:
-            return self._instead(view, f"failed ({error})")
+            return self._ask_second(view, f"failed ({error})")
         if self.may_stop:
             return question
         if question is None:
-            return self._instead(view, "has nothing to ask")
-        return question if ConversationSoFar.of(view).is_new(question.text) else self._instead(view, "repeats itself")
+            return self._ask_second(view, "has nothing to ask")
+        is_new = ConversationSoFar.of(view).is_new(question.text)
+        return question if is_new else self._ask_second(view, "repeats itself")
 
     def prepare(self) -> None:
         """Wait until both are ready."""
         prepare_questioner(self.first)
         prepare_questioner(self.then)
 
-    def _instead(self, view: Candidates, wrong: str) -> Question | None:
+    def _ask_second(self, view: Candidates, wrong: str) -> Question | None:
         question = self.then.ask(view)
         if question is None:
             return None

@@ -1,7 +1,7 @@
-"""What can be asked of photographs, and how likely each answer is for a picture.
+"""Questions about photographs, and how likely each answer is for a picture.
 
 A `Facet` is a question with the labels that answer it: who is in it, where it is, what is going on, which things it
-shows. What captions say decides which labels hold for the photographs that are learnt from (`count_mentions`); a small
+shows. Captions decide which labels hold for the photographs that are learnt from (`count_mentions`); a small
 network predicts from the starter's vectors which hold for any picture (`PhotographLabels`). Which of the labels are
 offered as choices depends on the pictures now likely, and `choice_chances` says what a picture would be answered with:
 the same numbers choose a question and weigh its answer.
@@ -23,27 +23,22 @@ from viewfinder.encoders.starter.encoder import RAW_VERSION, Head, StarterEncode
 from viewfinder.questioners.base import Candidates
 from viewfinder.questioners.information_gain.gains import Option, entropy_bits, table_gains
 from viewfinder.weights import Weights, read_weights
+from viewfinder.wording.colours import find_colours_of
 from viewfinder.wording.phrases import PhraseIndex
 from viewfinder.wording.replies import SOMETHING_ELSE, is_dont_know
-from viewfinder.wording.stems import fold_words, stems
+from viewfinder.wording.stems import stems
 
-FACETS = Path(__file__).with_name("photographs.toml")
+FACETS_FILE = Path(__file__).with_name("photographs.toml")
 SHIPPED_LABELS = Path(__file__).with_name("photographs.safetensors")
 SYSTEM = "photographs"
 
-ERROR = 0.05
+EMPTY_ANSWERS = 0.05
 """The share of answers that say nothing, whatever the picture: chosen on photographs of `choose`."""
-
-COLOUR_REACH = 4
-"""Words before a thing among which its colour may stand: "a black and white striped shirt"."""
-
-_BETWEEN = fold_words("and short long sleeved haired striped large small big young little t shirt")
-"""Words that may stand between a colour and its thing."""
 
 
 @dataclass(frozen=True)
 class Facet:
-    """One thing to ask of photographs.
+    """A question about photographs, with the labels that answer it.
 
     Attributes:
         words: by label the phrases, as stems, that name it; of a facet of colours those of the colour.
@@ -59,43 +54,36 @@ class Facet:
     things: frozenset[str] = frozenset()  # of a facet of colours, the things (as stems) before which a colour counts
     several: bool = False  # whether several labels hold of one picture as a rule
 
-    def mentioned(self, text: str) -> frozenset[str]:
+    def find_labels(self, text: str) -> frozenset[str]:
         """The labels that a text names.
 
-        >>> [sorted(facet.mentioned("Two white dogs on a snowy hill")) for facet in facets() if facet.name == "place"]
+        >>> [sorted(facet.find_labels("Two white dogs on a snowy hill")) for facet in facets() if facet.name == "place"]
         [['in the mountains or on rocks', 'in the snow']]
         """
         folded = stems(text)
         if self.things:
-            return self._colours(folded)
+            return frozenset(find_colours_of(folded, self.things, self.label_of))
         line = f" {' '.join(folded)} "
         return frozenset(label for label, phrases in self.words.items() if any(f" {one} " in line for one in phrases))
 
-    def _colours(self, folded: Sequence[str]) -> frozenset[str]:
-        colour_of = {word: label for label, words in self.words.items() for word in words}
-        found = set()
-        for at, word in enumerate(folded):
-            if word in self.things:
-                for before in reversed(folded[max(at - COLOUR_REACH, 0) : at]):
-                    if before in colour_of:
-                        found.add(colour_of[before])
-                    elif before not in _BETWEEN:
-                        break
-        return frozenset(found)
+    @cached_property
+    def label_of(self) -> Mapping[str, str]:
+        """The label that each phrase names."""
+        return {phrase: label for label, phrases in self.words.items() for phrase in phrases}
 
-    def is_open(self, said: PhraseIndex, texts: Sequence[str]) -> bool:
-        """Whether what was said neither answers it, nor makes it pointless, and it is about what was said."""
-        if any(said.contains(phrase) for phrase in self.closed_by):
+    def is_open(self, said: Sequence[FacetsRead]) -> bool:
+        """Whether it may be asked: the texts neither answer it nor make it pointless, and bring up its subject."""
+        if any(self.name in read.closed for read in said):
             return False
-        if self.about and not any(said.contains(phrase) for phrase in self.about):
+        if self.about and not any(self.name in read.about for read in said):
             return False
-        return self.several or not any(self.name in read_labels(text).named for text in texts)
+        return self.several or not any(self.name in read.named for read in said)
 
     def is_named(self, text: str) -> bool:
         """Whether a text answers it; in a fragment a colour may stand without its thing: "dog brown"."""
         if self.things:
-            return not {word for words in self.words.values() for word in words}.isdisjoint(stems(text))
-        return bool(self.mentioned(text))
+            return not self.label_of.keys().isdisjoint(stems(text))
+        return bool(self.find_labels(text))
 
     def labels_meant(self, answer: str) -> tuple[str, ...]:
         """The labels that an answer in free words comes to; () where it names none, or says that it cannot tell."""
@@ -105,41 +93,48 @@ class Facet:
         if exact:
             return exact
         named = {label for label, words in self.words.items() if self.things and set(words) & set(stems(answer))}
-        return tuple(label for label in self.labels if label in named | self.mentioned(answer))
+        return tuple(label for label in self.labels if label in named | self.find_labels(answer))
 
 
 @cache
 def facets() -> tuple[Facet, ...]:
-    """All that can be asked.
+    """All facets, as `photographs.toml` has them.
 
     >>> [facet.name for facet in facets()][:3]
     ['who', 'animal', 'number of people']
     """
-    table = tomllib.loads(FACETS.read_text(encoding="utf-8"))
-    return tuple(_facet(record, table["colours"]) for record in table["facet"])
+    table = tomllib.loads(FACETS_FILE.read_text(encoding="utf-8"))
+    return tuple(_parse_facet(record, table["colours"]) for record in table["facet"])
 
 
 @dataclass(frozen=True)
-class LabelsRead:
-    """What a text names: which facets it answers, and by facet the labels that it mentions, if any."""
+class FacetsRead:
+    """The facets, by name, of which a text says something."""
 
-    named: frozenset[str]
-    mentioned: Mapping[str, frozenset[str]]
+    named: frozenset[str]  # answered by it
+    mentioned: Mapping[str, frozenset[str]]  # the labels that it mentions
+    closed: frozenset[str]  # not asked any more after it
+    about: frozenset[str]  # about something that it brings up
 
 
 @lru_cache(maxsize=16_384)  # what was said is asked for at every later turn
-def read_labels(text: str) -> LabelsRead:
-    """What a text names of all facets.
+def read_facets(text: str) -> FacetsRead:
+    """All facets that a text says something of.
 
-    >>> sorted(read_labels("Two white dogs on a snowy hill").mentioned["place"])
+    >>> sorted(read_facets("Two white dogs on a snowy hill").mentioned["place"])
     ['in the mountains or on rocks', 'in the snow']
     """
-    mentioned = {facet.name: labels for facet in facets() if (labels := facet.mentioned(text))}
-    return LabelsRead(frozenset(facet.name for facet in facets() if facet.is_named(text)), mentioned)
+    said = PhraseIndex([text]).find(phrase for facet in facets() for phrase in (*facet.closed_by, *facet.about))
+    return FacetsRead(
+        named=frozenset(facet.name for facet in facets() if facet.is_named(text)),
+        mentioned={facet.name: labels for facet in facets() if (labels := facet.find_labels(text))},
+        closed=frozenset(facet.name for facet in facets() if not said.isdisjoint(facet.closed_by)),
+        about=frozenset(facet.name for facet in facets() if not said.isdisjoint(facet.about)),
+    )
 
 
-def _facet(record: Mapping[str, object], colours: Mapping[str, Sequence[str]]) -> Facet:
-    things = _listed(record, "colours_of")
+def _parse_facet(record: Mapping[str, object], colours: Mapping[str, Sequence[str]]) -> Facet:
+    things = _read_list(record, "colours_of")
     named = colours if things else record["labels"]
     assert isinstance(named, Mapping)
     words = {label: tuple(" ".join(stems(phrase)) for phrase in phrases) for label, phrases in named.items()}
@@ -150,14 +145,14 @@ def _facet(record: Mapping[str, object], colours: Mapping[str, Sequence[str]]) -
         (*words, *([] if otherwise is None else [str(otherwise)])),
         words,
         None if otherwise is None else str(otherwise),
-        _listed(record, "about"),
-        _listed(record, "closed_by"),
+        _read_list(record, "about"),
+        _read_list(record, "closed_by"),
         frozenset(stems(thing)[0] for thing in things),
         bool(record.get("several", False)),
     )
 
 
-def _listed(record: Mapping[str, object], key: str) -> tuple[str, ...]:
+def _read_list(record: Mapping[str, object], key: str) -> tuple[str, ...]:
     found = record.get(key, [])
     assert isinstance(found, list)
     return tuple(map(str, found))
@@ -165,7 +160,7 @@ def _listed(record: Mapping[str, object], key: str) -> tuple[str, ...]:
 
 @cache
 def label_columns() -> Mapping[str, slice]:
-    """Where the labels of each facet stand among all of them."""
+    """The columns of each facet's labels among those of all facets."""
     ends = np.cumsum([len(facet.labels) for facet in facets()]).tolist()
     return {facet.name: slice(a, b) for facet, a, b in zip(facets(), [0, *ends], ends, strict=False)}
 
@@ -174,13 +169,13 @@ def count_mentions(captions: Sequence[str]) -> Int[np.ndarray, " l"]:
     """How many captions of a picture have each label of all facets; `otherwise` counts 1 where none has another."""
     found = []
     for facet in facets():
-        named = [facet.mentioned(caption) for caption in captions]
+        named = [facet.find_labels(caption) for caption in captions]
         counts = [sum(label in one for one in named) for label in facet.words]
         found += counts if facet.otherwise is None else [*counts, int(not any(counts))]
     return np.array(found, np.int64)
 
 
-def choice_chances(holds_nk: Float[np.ndarray, "n k"], error: float = ERROR) -> Float[np.ndarray, "n k+1"]:
+def choice_chances(holds_nk: Float[np.ndarray, "n k"], error: float = EMPTY_ANSWERS) -> Float[np.ndarray, "n k+1"]:
     """P(answer | picture) over k choices and "something else", where choice i holds with the chance `holds_nk[:, i]`.
 
     One of those that hold is named, the likelier the more likely it holds; "something else" where none does. A share
@@ -208,7 +203,7 @@ class PhotographLabels:
 
     @cached_property
     def weights(self) -> Weights:
-        """Those of the network."""
+        """The weights of the network."""
         return read_weights(self.file)
 
     @property
@@ -249,31 +244,32 @@ def label_chances(arrays: Mapping[str, np.ndarray], vectors_nd: Float[np.ndarray
     """The chance of every label: sigmoid(relu(x A + a) B + b), x being the vectors at mean 0 and deviation 1."""
     inputs_nd = (vectors_nd - arrays["mean_d"]) / arrays["deviation_d"]
     hidden_nh = np.maximum(inputs_nd @ arrays["inner_dh"] + arrays["inner_h"], 0)
+    # Beyond 30 the sigmoid is 0 or 1 in single precision, and `exp` would overflow some way after it.
     logits_nl = np.clip(hidden_nh @ arrays["outer_hl"] + arrays["outer_l"], -30, 30)
     return np.asarray(1 / (1 + np.exp(-logits_nl)), np.float32)
 
 
 @cache
 def photograph_labels() -> PhotographLabels:
-    """The one that comes with the package."""
+    """The network that comes with the package."""
     return PhotographLabels()
 
 
 # -- asking: labels that separate the pictures now likely, and what else one remembers
 
 MAX_LABELS = 5
-"""Choices of a question, "something else" and "don't know" left out."""
+"""Choices of a question, without "something else" and "don't know"."""
 
 MIN_SHARE = 0.04
 """A label that fewer of the likely pictures are answered with is not offered."""
 
-WORTH_A_CHOICE = 0.05
+MIN_GAIN_OF_CHOICE = 0.05
 """Bits that one more choice must bring."""
 
-ELSEWHERE = 0.5
-"""A question is not asked where the true answer is more likely not among its choices than this."""
+MAX_ELSEWHERE = 0.5
+"""A question is not asked if it is likelier than this that none of its choices is true."""
 
-LOOKED_AT = 400
+MAX_COMPARED = 400
 """The likeliest candidates, over which questions are compared."""
 
 REMEMBER = "remember"
@@ -288,51 +284,68 @@ OPEN_QUESTIONS = (
 
 def photograph_options(view: Candidates, holds_cl: Float[np.ndarray, "c l"]) -> Iterator[Option]:
     """An option for each facet that the conversation leaves open; `holds_cl`: the chance of every label."""
-    said, likely_c = PhraseIndex(view.said), np.argsort(-view.probabilities_c, kind="stable")[:LOOKED_AT]
-    belief_c = view.probabilities_c[likely_c] / view.probabilities_c[likely_c].sum()
-    for facet in facets():
-        if facet.is_open(said, view.said):
-            offered = _labels_to_offer(facet, view, belief_c, holds_cl[likely_c][:, label_columns()[facet.name]])
-            if offered:
-                columns = [label_columns()[facet.name].start + facet.labels.index(label) for label in offered]
-                table_ca = choice_chances(holds_cl[:, columns])
-                share_a = view.probabilities_c @ table_ca
-                gain = _gain(view.probabilities_c, table_ca)
-                choices = (*offered, SOMETHING_ELSE)
-                yield Option(
-                    "photograph", facet.question, choices, share_a, gain, partial(np.asarray, table_ca),
-                    attribute=facet.name, choices=choices,
-                )  # fmt: skip
+    likely_c = np.argsort(-view.probabilities_c, kind="stable")[:MAX_COMPARED]
+    belief_c, near_cl = view.probabilities_c[likely_c] / view.probabilities_c[likely_c].sum(), holds_cl[likely_c]
+    said = [read_facets(text) for text in view.said]
+    usable = [
+        (facet, _rank_labels(facet, view.asked, said, belief_c, near_cl[:, label_columns()[facet.name]]))
+        for facet in facets()
+        if facet.is_open(said)
+    ]
+    offers = _choose_labels(usable, belief_c, near_cl)
+    tables = [choice_chances(holds_cl[:, columns]) for _, columns in offers]
+    gains = _compute_gains(view.probabilities_c, tables)
+    for (facet, columns), table_ca, gain in zip(offers, tables, gains, strict=True):
+        first = label_columns()[facet.name].start
+        choices = (*(facet.labels[column - first] for column in columns), SOMETHING_ELSE)
+        yield Option(
+            "photograph", facet.question, choices, view.probabilities_c @ table_ca, gain, partial(np.asarray, table_ca),
+            attribute=facet.name, choices=choices,
+        )  # fmt: skip
 
 
-def _labels_to_offer(
-    facet: Facet, view: Candidates, belief_c: Float[np.ndarray, " c"], holds_cl: Float[np.ndarray, "c l"]
-) -> tuple[str, ...]:
-    """The labels of a facet that tell the likely pictures apart, likeliest first; () where it is not to be asked."""
-    asked = [question for question in view.asked if question.attribute == facet.name]
-    if asked and not facet.several:
-        return ()
-    spent = {choice for question in asked for choice in question.choices}
-    spent |= {label for text in view.said for label in read_labels(text).mentioned.get(facet.name, ())}
-    share_l = belief_c @ choice_chances(holds_cl, error=0.0)[:, :-1]
-    order = [int(at) for at in np.argsort(-share_l, kind="stable") if facet.labels[at] not in spent]
-    order = [at for at in order[:MAX_LABELS] if share_l[at] >= MIN_SHARE]
-    best, offered = 0.0, 0
-    for count in range(2, len(order) + 1):
-        gain = _gain(belief_c, choice_chances(holds_cl[:, order[:count]]))
-        if gain > best + (WORTH_A_CHOICE if offered else 0.0):
-            best, offered = gain, count
-    if not offered or float(belief_c @ choice_chances(holds_cl[:, order[:offered]])[:, -1]) > ELSEWHERE:
-        return ()
-    return tuple(facet.labels[at] for at in order[:offered])
+def _rank_labels(
+    facet: Facet,
+    asked: Sequence[Question],
+    said: Sequence[FacetsRead],
+    belief_c: Float[np.ndarray, " c"],
+    holds_ck: Float[np.ndarray, "c k"],
+) -> list[int]:
+    """The columns of the labels of a facet that may still be offered, the likeliest first; none if it is not asked."""
+    before = [question for question in asked if question.attribute == facet.name]
+    if before and not facet.several:
+        return []
+    spent = {choice for question in before for choice in question.choices}
+    spent |= {label for read in said for label in read.mentioned.get(facet.name, ())}
+    share_k = belief_c @ choice_chances(holds_ck, error=0.0)[:, :-1]
+    order = [at for at in np.argsort(-share_k, kind="stable").tolist() if facet.labels[at] not in spent]
+    return [label_columns()[facet.name].start + at for at in order[:MAX_LABELS] if share_k[at] >= MIN_SHARE]
 
 
-def _gain(belief_c: Float[np.ndarray, " c"], table_ca: Float[np.ndarray, "c a"]) -> float:
-    return float(table_gains(belief_c[None].astype(np.float64), table_ca, np.array([0, table_ca.shape[1]]))[0, 0])
+def _choose_labels(
+    usable: Sequence[tuple[Facet, list[int]]], belief_c: Float[np.ndarray, " c"], holds_cl: Float[np.ndarray, "c l"]
+) -> list[tuple[Facet, list[int]]]:
+    """The facets that tell the likely pictures apart, each with as many of its labels as are worth offering."""
+    prefixes = [(facet, columns[:count]) for facet, columns in usable for count in range(2, len(columns) + 1)]
+    tables = [choice_chances(holds_cl[:, columns]) for _, columns in prefixes]
+    best: dict[str, tuple[float, int]] = {}
+    for at, ((facet, _), gain) in enumerate(zip(prefixes, _compute_gains(belief_c, tables), strict=True)):
+        if gain > (best[facet.name][0] + MIN_GAIN_OF_CHOICE if facet.name in best else 0.0):
+            best[facet.name] = gain, at
+    return [prefixes[at] for _, at in best.values() if float(belief_c @ tables[at][:, -1]) <= MAX_ELSEWHERE]
+
+
+def _compute_gains(belief_c: Float[np.ndarray, " c"], tables: Sequence[Float[np.ndarray, "c _"]]) -> list[float]:
+    """The gain of each question in bits, all in one product: many small ones take longer."""
+    if not tables:
+        return []
+    starts_q = np.cumsum([0, *(table_ca.shape[1] for table_ca in tables)])
+    gains_q = table_gains(belief_c[None].astype(np.float64), np.concatenate(tables, axis=1), starts_q)[0]
+    return [float(gain) for gain in gains_q]
 
 
 def open_question(view: Candidates, by: str) -> Question | None:
-    """What else the person remembers; None once they had nothing more to say, or were asked in every way."""
+    """A question for further details; None once the person had none, or all such questions were asked."""
     asked = [question for question in view.asked if question.attribute == REMEMBER]
     answers = [turn for turn in view.turns if isinstance(turn, Answer) and turn.question.attribute == REMEMBER]
     if len(asked) >= len(OPEN_QUESTIONS) or any(is_dont_know(turn.text) or not turn.text.strip() for turn in answers):

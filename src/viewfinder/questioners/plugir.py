@@ -15,7 +15,6 @@ are our own, and short: small models on a processor read some hundred words a se
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -33,7 +32,7 @@ from viewfinder.questioners.information_gain.gains import entropy_bits, softmax
 from viewfinder.questioners.llm import parse_question
 from viewfinder.questioners.so_far import ConversationSoFar
 from viewfinder.wording.choices import find_choices
-from viewfinder.wording.replies import is_dont_know
+from viewfinder.wording.replies import is_dont_know, is_uncertain
 from viewfinder.wording.statements import write_statement
 
 STOCK_QUESTIONS = (
@@ -43,7 +42,7 @@ STOCK_QUESTIONS = (
     "What is the largest thing in the picture?",
     "Which colours stand out?",
 )
-"""Asked where the model finds nothing; the first that is new."""
+"""Questions to ask where the model finds none; the first that is new is asked."""
 
 _INFORMED = """\
 Somebody describes a picture. Ask about one thing that tells the similar pictures apart and is not in the description.
@@ -75,13 +74,9 @@ two cats on a bed. Where are the cats? on a bed
 a bus in the street. Is it raining? uncertain
 {description}. {question}"""
 
-_UNCERTAIN = re.compile(
-    r"\b(?:uncertain|unsure|unknown|unclear|not (?:sure|certain|clear|known|say|said|specified))\b", re.IGNORECASE
-)
-
 
 def summarize_turns(turns: Sequence[Turn]) -> str:
-    """What was said of the picture, as one line: descriptions, and answers as statements; "" if nothing.
+    """The conversation as one line: descriptions, and answers as statements; "" if nothing was said.
 
     >>> from viewfinder.conversation import Question
     >>> summarize_turns([Say("a dog"), Answer(Question("Is it big?"), "no"), Answer(Question("Where?"), "don't know")])
@@ -103,11 +98,6 @@ def write_question_prompt(description: str, candidates: Sequence[str]) -> str:
     if not candidates:
         return _ALONE.format(description=description)
     return _INFORMED.format(description=description, candidates="; ".join(candidates))
-
-
-def is_uncertain(reply: str) -> bool:
-    """Whether a reply says that the description does not tell."""
-    return _UNCERTAIN.search(reply) is not None or is_dont_know(reply)
 
 
 def group_pictures(pictures_kd: Float[np.ndarray, "k d"], most: int) -> Int[np.ndarray, " k"]:
@@ -155,7 +145,7 @@ def find_least_moving(
 
 
 SHORT_REPLY = 8
-"""Tokens of what the description says of a question: "uncertain" is one or two."""
+"""Tokens of a model's answer from the description: "uncertain" is one or two."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -200,7 +190,7 @@ class PlugirQuestioner:
         if not description or np.count_nonzero(view.probabilities_c) < 2:
             return None
         deadline = self.clock() + self.settings.seconds
-        near_w = nearest_candidates(view, self.settings)
+        near_w = select_nearest(view, self.settings)
         shown = caption_groups(view, near_w, self.tags, self.settings.groups) if self.settings.referring else ()
         drafts = _Drafts(self, description, shown, deadline, ConversationSoFar.of(view), len(view.asked))
         found = drafts.collect()
@@ -222,7 +212,7 @@ class PlugirQuestioner:
         wait_until_loaded(self.model)
 
 
-def nearest_candidates(view: Candidates, settings: PlugirSettings) -> Int[np.ndarray, " w"]:
+def select_nearest(view: Candidates, settings: PlugirSettings) -> Int[np.ndarray, " w"]:
     """The W likeliest candidates, the likeliest first: in round n, W = thres_low - fewer (n - 1).
 
     Never fewer than `fewer` (which is what the tenth round of the paper has), as far as there are candidates.
@@ -232,7 +222,7 @@ def nearest_candidates(view: Candidates, settings: PlugirSettings) -> Int[np.nda
 
 
 def caption_candidates(view: Candidates, near_w: Int[np.ndarray, " w"], tags: TagVectors | None) -> tuple[str, ...]:
-    """A caption of each of these candidates: the first that somebody wrote, else what tags say; "" where none do."""
+    """A caption of each of these candidates: its first, else what tags say; "" where there is neither."""
     written = view.lookup.captions() if view.lookup is not None else ()
     captions = [next(iter(written[at]), "") if len(written) else "" for at in near_w.tolist()]
     bare = [at for at, caption in enumerate(captions) if not caption]

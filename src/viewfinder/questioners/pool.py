@@ -1,4 +1,4 @@
-"""Asks what people have asked: `pool`, the question that would come next of all; and those of one recorded dialogue.
+"""Questions that people have asked: `pool` asks the likeliest next one, `recorded` those of one recorded dialogue.
 
 The pool learnt by imitation which question follows which dialogue (ChatIR's "pool" is such a classifier over a closed
 pool), and sees no pictures. Unlike the published one it asks nothing twice and nothing whose subject was not mentioned;
@@ -30,7 +30,7 @@ from viewfinder.wording.choices import YES_NO_CHOICES, find_choices
 from viewfinder.wording.replies import DONT_KNOW, SOMETHING_ELSE, is_dont_know
 
 REPEAT_SUFFIX = "?repeat"
-"""At the end of a source: may ask again, and anything."""
+"""At the end of a source it allows any question, also one that was asked before."""
 
 MAX_CHOICES = 6
 
@@ -72,7 +72,7 @@ class PoolQuestioner:
 def dialogue_vectors(
     turns: tuple[Turn, ...], lookup: Lookup
 ) -> tuple[Float[np.ndarray, " s"], Float[np.ndarray, "r s"], Float[np.ndarray, "r s"]]:
-    """What a selector reads of a conversation: sentence vectors of the caption, of the questions, and of the answers.
+    """A conversation as input of a selector: sentence vectors of the caption, of the questions, and of the answers.
 
     The caption is what was said at first (zeros if nothing was); what is said later has no question, which is zeros
     too. Turns without words are passed over.
@@ -91,7 +91,7 @@ def dialogue_vectors(
 
 
 def _offer_choices(question: PoolQuestion) -> tuple[str, ...]:
-    """The answers that people give most, where nearly all give one of a few, and that one cannot tell."""
+    """The answers that people give most, where nearly all give one of a few, and "don't know"."""
     if {*question.answers} == {"yes", "no"}:
         return YES_NO_CHOICES
     if not question.predicted:
@@ -114,7 +114,7 @@ class PooledQuestions:
     name: str
 
     def questions(self, caption: str, lookup: Lookup | None) -> Iterator[str]:
-        """Those that speak of nothing that the caption does not, the likeliest first, one a meaning.
+        """Questions that take nothing for granted that the caption does not say, the likeliest first, one a meaning.
 
         Raises:
             EncoderMismatch: the pool was trained on other sentence vectors.

@@ -18,7 +18,7 @@ from viewfinder.errors import EncoderMismatch
 from viewfinder.questioners.base import Lookup, PictureProjection
 from viewfinder.questioners.information_gain.gains import softmax
 from viewfinder.questioners.so_far import ConversationSoFar
-from viewfinder.weights import Card, Weights, check_card, damaged_file, read_weights
+from viewfinder.weights import Card, Weights, check_card, explain_damaged_file, read_weights
 from viewfinder.wording.mentions import required_mentions
 from viewfinder.wording.questions import question_meaning
 
@@ -42,7 +42,7 @@ class QuestionSelector:
 
     @staticmethod
     def of(arrays: Mapping[str, np.ndarray]) -> QuestionSelector:
-        """From the arrays of a file."""
+        """The selector in the arrays of a file."""
         return QuestionSelector(**{name: arrays[f"selector.{name}"] for name in QuestionSelector.__dataclass_fields__})
 
     def logits(
@@ -51,7 +51,7 @@ class QuestionSelector:
         questions_rs: Float[np.ndarray, "r s"],
         answers_rs: Float[np.ndarray, "r s"],
     ) -> Float[np.ndarray, " q"]:
-        """How much each question is due after a caption (zeros: none) and `r` rounds."""
+        """The logits of the next question after a caption (zeros: none) and `r` rounds."""
         rounds_rt = np.concatenate([questions_rs, answers_rs], axis=1)
         hidden_h = self.caption_hs @ caption_s + self.count_nh[min(len(rounds_rt), len(self.count_nh) - 1)]
         if len(rounds_rt):
@@ -61,7 +61,7 @@ class QuestionSelector:
         return np.asarray(self.pool_qk @ talk_k + self.bias_q, np.float32)
 
 
-TINY = 1e-30
+MIN_TOTAL = 1e-30
 MAX_CANDIDATES_AT_ONCE = 128
 """Candidates whose answers fit into the processor's cache together."""
 
@@ -99,7 +99,7 @@ def answer_chances(
         part_ca += bias_a
         np.exp(part_ca, out=part_ca)
         total_cm = np.add.reduceat(part_ca, starts_m[:-1], axis=1)
-        part_ca /= np.repeat(np.maximum(total_cm, np.float32(TINY)), sizes_m, axis=1)
+        part_ca /= np.repeat(np.maximum(total_cm, np.float32(MIN_TOTAL)), sizes_m, axis=1)
     return chance_ca
 
 
@@ -120,12 +120,12 @@ class PoolQuestion:
     accuracy: float
     baseline: float  # the accuracy of always saying its most frequent answer
     meaning: int  # paraphrases share the index of the most frequent of them
-    needs: tuple[str, ...] | None  # what must have been mentioned before (`said.required_mentions`)
+    needs: tuple[str, ...] | None  # what must have been mentioned before (`required_mentions`)
 
 
 @dataclass(frozen=True, eq=False)
 class AnswerPredictor:
-    """What predicts answers: `towers_ak` against a projected picture, plus `bias_a`.
+    """Predicts answers: `towers_ak` against a projected picture, plus `bias_a`.
 
     The answers of question q begin at `first_q[q]`; paraphrases have theirs in common, and questions whose answers are
     not predicted have -1.
@@ -139,7 +139,7 @@ class AnswerPredictor:
 
 @dataclass(frozen=True, eq=False)
 class TrainedQuestions:
-    """What `viewfinder train questions` wrote; `predictor` is None where it had no pictures to learn from."""
+    """A file of `viewfinder train questions`; `predictor` is None where it had no pictures to learn from."""
 
     questions: tuple[PoolQuestion, ...]
     sentences_version: str
@@ -208,11 +208,11 @@ class TrainedQuestions:
 
 SYSTEM = "questions"
 NO_PICTURES = ""
-"""What the card of questions without predicted answers says of the encoder."""
+"""The encoder on the card of questions without predicted answers."""
 
 
 def load_trained_questions(path: Path | str) -> TrainedQuestions:
-    """What `viewfinder train questions` wrote; kept per process until the file changes.
+    """Reads a file of `viewfinder train questions`; kept per process until the file changes.
 
     Raises:
         BadInput: missing, damaged, or something else.
@@ -220,11 +220,11 @@ def load_trained_questions(path: Path | str) -> TrainedQuestions:
     """
     place = Path(path).expanduser()
     changed = place.stat().st_mtime_ns if place.is_file() else 0
-    return _load(place.absolute(), changed)
+    return _load_file(place.absolute(), changed)
 
 
 @lru_cache(maxsize=4)
-def _load(path: Path, changed: int) -> TrainedQuestions:
+def _load_file(path: Path, changed: int) -> TrainedQuestions:
     weights = read_weights(path)
     check_card(path, weights.card, system=SYSTEM)
     settings = weights.card.settings
@@ -240,7 +240,7 @@ def _load(path: Path, changed: int) -> TrainedQuestions:
         selector = QuestionSelector.of(weights.arrays)
         return TrainedQuestions(tuple(questions), settings["sentences"], weights.card, selector, predictor)
     except (KeyError, TypeError, ValueError) as error:
-        raise damaged_file(path, repr(error)) from error
+        raise explain_damaged_file(path, repr(error)) from error
 
 
 def _read_predictor(weights: Weights, questions: Sequence[PoolQuestion]) -> AnswerPredictor:

@@ -14,7 +14,7 @@ import numpy as np
 
 from viewfinder.conversation import Answer, BackTo, Keep, Like, PictureId, Reject, Say, Show
 from viewfinder.query import Part, Picture, Query, Reads, ResolvedTurn
-from viewfinder.wording.clauses import Clauses, clauses_in_context, split_clauses
+from viewfinder.wording.clauses import Clauses, split_clauses, split_clauses_in_context
 from viewfinder.wording.replies import is_dont_know
 
 # Weights of the parts, relative to one description; docs/benchmarks.md says which data they were chosen on.
@@ -56,7 +56,7 @@ class Composer:
         match turn.turn:
             case Say():
                 before = state.described.label if state.described else ""
-                wanted, against = _read(turn, clauses_in_context(turn.text, before), 1.0)
+                wanted, against = _make_both(turn, split_clauses_in_context(turn.text, before), 1.0)
                 described = wanted[0] if wanted else state.described
                 return replace(state, parts=(*state.parts, *wanted, *against), described=described)
             case Answer(_, text) if is_dont_know(text):
@@ -67,20 +67,20 @@ class Composer:
                     for column, known in turn.attribute_values.items()
                     for value in known
                 )
-                return replace(state, parts=(*state.parts, *values, *(_said(turn, 1.0) if turn.text else ())))
+                return replace(state, parts=(*state.parts, *values, *(_make_said(turn, 1.0) if turn.text else ())))
             case Like() | Show():
-                return _picked(state, turn)
+                return _add_picked(state, turn)
             case Reject():
-                return _rejected(state, turn)
+                return _add_rejected(state, turn)
             case BackTo():
                 raise AssertionError("the session moves; a retriever never sees BackTo")
 
     def query(self, state: ComposerState) -> Query:
         """All parts as they are: the gallery adds them up."""
-        return Query(parts=state.parts, excluded=state.excluded, sharpness=_sharpness(state.parts))
+        return Query(parts=state.parts, excluded=state.excluded, sharpness=_compute_sharpness(state.parts))
 
 
-def _sharpness(parts: tuple[Part, ...]) -> float:
+def _compute_sharpness(parts: tuple[Part, ...]) -> float:
     """How much a lead in score means: more after more turns, and after sentences rather than fragments.
 
     Fitted on photographs of `choose` to maximise the probability of the intended pictures: 16 for one fragment, 22
@@ -93,7 +93,7 @@ def _sharpness(parts: tuple[Part, ...]) -> float:
     return min(8.0 + 5.0 * len(said) + 0.75 * words, 36.0)
 
 
-def _picked(state: ComposerState, turn: ResolvedTurn) -> ComposerState:
+def _add_picked(state: ComposerState, turn: ResolvedTurn) -> ComposerState:
     """A picture to continue from: it replaces the one before, and "but ..." weighs against it.
 
     With `Like.turn`, the conversation continues from what was on the screen then: words said later described
@@ -107,11 +107,11 @@ def _picked(state: ComposerState, turn: ResolvedTurn) -> ComposerState:
     described = state.described if since is None or (state.described and state.described.turn <= since) else None
     has_words = bool(turn.text or turn.changes)
     if turn.changes:
-        new = _changed(turn)
+        new = _make_changes(turn)
     else:
         weight = PICTURE_WITH_WORDS if has_words else PICTURE
-        likeness = tuple(_picture(turn, picture, weight) for picture in turn.pictures)
-        new = likeness + (_said(turn, WORDS_WITH_PICTURE) if has_words else ())
+        likeness = tuple(_make_picture(turn, picture, weight) for picture in turn.pictures)
+        new = likeness + (_make_said(turn, WORDS_WITH_PICTURE) if has_words else ())
         if has_words and described:
             new = tuple(replace(part, weight=BESIDE_WORDS * part.weight) for part in new)
     # With "but ..." another picture is wanted; without it, this may well be the one.
@@ -120,7 +120,7 @@ def _picked(state: ComposerState, turn: ResolvedTurn) -> ComposerState:
     return ComposerState((*kept, *new), excluded, described)
 
 
-def _changed(turn: ResolvedTurn) -> tuple[Part, ...]:
+def _make_changes(turn: ResolvedTurn) -> tuple[Part, ...]:
     """ "But brown": like the picture in every word that describes it but this one; and brown rather than its rivals."""
     void = {rival for change in turn.changes for rival in change.rivals}
     kept_l = np.array([word not in void for word in turn.vocabulary], dtype=np.float32)
@@ -130,16 +130,16 @@ def _changed(turn: ResolvedTurn) -> tuple[Part, ...]:
             words_l = picture.vectors["vocabulary"] * kept_l
             parts.append(Part("vocabulary", turn.number, "this picture, in words", PICTURE, words_l))
         else:
-            parts.append(_picture(turn, picture, PICTURE))
+            parts.append(_make_picture(turn, picture, PICTURE))
     for change in turn.changes:
         value, (vector_d,), rivals_rd = change.value, turn.words([change.value]), turn.words(list(change.rivals))
         parts.append(Part("contrast", turn.number, value, CONTRAST, vector_d, rivals_rd=rivals_rd))
         if (column := change.column) is not None:
             parts.append(Part("value", turn.number, f"{column}: {value}", VALUE, value=(column, value)))
-    return (*parts, *(_said(turn, REST) if turn.text else ()))
+    return (*parts, *(_make_said(turn, REST) if turn.text else ()))
 
 
-def _rejected(state: ComposerState, turn: ResolvedTurn) -> ComposerState:
+def _add_rejected(state: ComposerState, turn: ResolvedTurn) -> ComposerState:
     """Rejected pictures go, with a bare "none of these" all that was shown; rejected words count against.
 
     They do not count against their like: what they show is mostly what was asked for (docs/benchmarks.md).
@@ -148,27 +148,27 @@ def _rejected(state: ComposerState, turn: ResolvedTurn) -> ComposerState:
     clauses = split_clauses(turn.text)
     pieces = tuple(piece for piece in (clauses.wanted, *clauses.unwanted) if piece)
     gone = {picture.id for picture in pictures if picture.id is not None}
-    return replace(state, parts=(*state.parts, *_against(turn, pieces)), excluded=state.excluded | gone)
+    return replace(state, parts=(*state.parts, *_make_against(turn, pieces)), excluded=state.excluded | gone)
 
 
-def _said(turn: ResolvedTurn, weight: float) -> tuple[Part, ...]:
-    wanted, against = _read(turn, split_clauses(turn.text), weight)
+def _make_said(turn: ResolvedTurn, weight: float) -> tuple[Part, ...]:
+    wanted, against = _make_both(turn, split_clauses(turn.text), weight)
     return wanted + against
 
 
-def _read(turn: ResolvedTurn, clauses: Clauses, weight: float) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
-    wanted = (_words(turn, clauses.wanted, weight),) if clauses.wanted else ()
-    return wanted, _against(turn, clauses.unwanted)
+def _make_both(turn: ResolvedTurn, clauses: Clauses, weight: float) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
+    wanted = (_make_words(turn, clauses.wanted, weight),) if clauses.wanted else ()
+    return wanted, _make_against(turn, clauses.unwanted)
 
 
-def _against(turn: ResolvedTurn, pieces: tuple[str, ...]) -> tuple[Part, ...]:
+def _make_against(turn: ResolvedTurn, pieces: tuple[str, ...]) -> tuple[Part, ...]:
     # Not centred: a picture that answers everything must not be rewarded for what it does not show.
-    return tuple(replace(_words(turn, piece, -UNWANTED), label=f"not {piece}", centred=False) for piece in pieces)
+    return tuple(replace(_make_words(turn, piece, -UNWANTED), label=f"not {piece}", centred=False) for piece in pieces)
 
 
-def _words(turn: ResolvedTurn, text: str, weight: float) -> Part:
+def _make_words(turn: ResolvedTurn, text: str, weight: float) -> Part:
     return Part("words", turn.number, text, weight, turn.words([text])[0], centred=True)
 
 
-def _picture(turn: ResolvedTurn, picture: Picture, weight: float) -> Part:
+def _make_picture(turn: ResolvedTurn, picture: Picture, weight: float) -> Part:
     return Part("picture", turn.number, "this picture", weight, picture.vectors["global"])

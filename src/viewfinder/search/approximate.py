@@ -40,7 +40,7 @@ PROBES_STEP = 1.4
 """Each number of lists tried is this many times the one before."""
 
 VERSION = 2
-"""Of what `save_index` writes: one of another version is made anew."""
+"""The version of saved indexes: one of another version is made anew."""
 
 MEASURED_AT = 10
 MEASURED_FROM = 1000
@@ -114,7 +114,7 @@ class Queries:
         return half_m
 
     def joined(self, added: Queries) -> Queries:
-        """These, and others that are like the pictures added last."""
+        """These queries, and others that are like the pictures added last."""
         return Queries(
             np.concatenate([self.vectors_mw, added.vectors_mw]),
             np.concatenate([self.against_m, added.against_m]),
@@ -161,7 +161,7 @@ class ApproximateIndex:
         return np.asarray(slots_1k[0][slots_1k[0] >= 0])
 
     def add(self, ids: Sequence[str], vectors_nw: Float32[np.ndarray, "n w"]) -> None:
-        """Adds pictures to the existing lists. Nobody may search meanwhile."""
+        """Adds pictures to the existing lists. No search may run meanwhile."""
         for start in range(0, len(ids), MAX_ADDED_AT_ONCE):
             self._index.add(vectors_nw[start : start + MAX_ADDED_AT_ONCE])
         self.ids_s = np.concatenate([self.ids_s, encode_ids(ids)])
@@ -371,7 +371,7 @@ def load_index(file: Path, width: int) -> ApproximateIndex:
         )
     except UnusableIndex:
         raise
-    except Exception as error:  # whatever numpy, zip and faiss make of bytes that nobody wrote like that
+    except Exception as error:  # numpy, zip and faiss raise anything on bytes that they did not write
         raise UnusableIndex(f"{file}: {error}") from error
     if not fits:
         raise UnusableIndex(f"{file}: its parts do not fit each other, or the collection")

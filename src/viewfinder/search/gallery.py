@@ -47,19 +47,19 @@ from viewfinder.search.parts import (
 from viewfinder.search.raw_vectors import Boxed, RawVectors, best_labels, check_fits, name_labels
 from viewfinder.search.region_scores import TILE, RegionBlock, attention_weights, tile_batches
 from viewfinder.search.shard_scores import ShardAnswer, ShardQuestion, Shards, make_answer, merge_answers
-from viewfinder.search.verdicts import CERTAIN, CROWD, UNHEARD, Judgement, Spread, judge_conversation
+from viewfinder.search.verdicts import CERTAIN_NATS, CROWD, UNHEARD, Judgement, Spread, judge_conversation
 from viewfinder.search.written_words import WordIndex, build_entries, rows_of_all
 from viewfinder.store.rows import FACTS
 from viewfinder.store.snapshot import Snapshot
-from viewfinder.wording.content import content_stems
+from viewfinder.wording.stop_words import content_stems
 
 Numbers = TypeVar("Numbers")
 
 MAX_RATIO_BYTES = 128 << 20
-"""What answers and texts say of all pictures is kept up to this size: at 50,000 pictures that of 640 answers, or of far
-more texts."""
+"""Bytes of the numbers that are kept of answers and texts: at 50,000 pictures those of 640 answers, or of far more
+texts."""
 
-FEW, BLOCK = 200_000, 8192
+MAX_KEPT_PICTURES, MAX_PICTURES_AT_ONCE = 200_000, 8192
 """Up to so many pictures, large values are kept for each of them; this many are also computed at once."""
 
 SAME_VECTOR = 1e-5
@@ -71,7 +71,7 @@ TAG_SAMPLE = 2000
 MIN_SORTED = 100
 """Results sorted at once: more than are looked at, as a rule, if nothing is asked."""
 
-WHOLE = (0.0, 0.0, 1.0, 1.0)
+WHOLE_BOX = (0.0, 0.0, 1.0, 1.0)
 """The box of a whole picture."""
 
 UNKNOWN_SIDE = 1000
@@ -97,8 +97,8 @@ class Scores:
 
     def count_open(self, allowed_n: Bool[np.ndarray, " n"] | None) -> int:
         """How many pictures are allowed and not excluded."""
-        open_n = ~self.excluded_n
-        return int(open_n.sum() if allowed_n is None else (open_n & allowed_n).sum())
+        open_n = ~self.excluded_n if allowed_n is None else allowed_n & ~self.excluded_n
+        return int(np.count_nonzero(open_n))
 
     @cached_property
     def _leading_k(self) -> Int64[np.ndarray, " k"]:
@@ -126,8 +126,8 @@ class Scores:
 
 
 @dataclass(frozen=True, eq=False)
-class _Weighed:
-    """What a text says of the pictures, read once.
+class WeighedText:
+    """A text looked up in what is written about the pictures.
 
     `rows_of_all`: the pictures of which all words of the text are written; None if it has none that may be names.
     """
@@ -169,7 +169,7 @@ class Gallery:
         return self.encoder.version, str(self.snapshot.folder), self.snapshot.generation
 
     def widths(self, space: RegionSpace | None = None) -> dict[str, int]:
-        """How many numbers a picture has for each kind of a query's parts (`retrievers.Part`), in this space if any."""
+        """How many numbers a picture has for each kind of a query's parts (`Part`), in this space if any."""
         found = dict.fromkeys(("words", "picture", "contrast"), int(self.snapshot.matrix_nd.shape[1]))
         if (vocabulary := self.encoder.vocabulary) is not None:
             found["vocabulary"] = len(vocabulary.words)
@@ -199,13 +199,13 @@ class Gallery:
     def likeness_in_words(
         self, vector_l: Float[np.ndarray, " l"], rows: Int[np.ndarray, " k"] | slice
     ) -> Float32[np.ndarray, " k"]:
-        """What the vocabulary says about the pictures in `rows`, compared with `vector_l`.
+        """How similar `vector_l` is to the pictures in `rows` as the vocabulary describes them.
 
         For a small collection it is cached, at 5 KB a picture; for a large one it is computed from their vectors.
         """
         vocabulary = self.encoder.vocabulary
         assert vocabulary is not None
-        if len(self) <= FEW:
+        if len(self) <= MAX_KEPT_PICTURES:
             vocabulary_nl = self.snapshot.derived(
                 f"vocabulary-{self.encoder.version}",
                 lambda snapshot: vocabulary_vectors(snapshot.matrix_nd, vocabulary),
@@ -214,8 +214,8 @@ class Gallery:
             return np.asarray(vocabulary_nl[rows] @ vector_l, np.float32)
         vectors_kd = self.snapshot.matrix_nd[rows]
         found = [
-            vocabulary_vectors(vectors_kd[at : at + BLOCK], vocabulary) @ vector_l
-            for at in range(0, len(vectors_kd), BLOCK)
+            vocabulary_vectors(vectors_kd[at : at + MAX_PICTURES_AT_ONCE], vocabulary) @ vector_l
+            for at in range(0, len(vectors_kd), MAX_PICTURES_AT_ONCE)
         ]
         return np.asarray(np.concatenate(found or [np.zeros(0)]), np.float32)
 
@@ -260,20 +260,20 @@ class Gallery:
         return [row for row in rows if row is not None]
 
     def picture(self, picture_id: str, reads: Reads = NOTHING_MORE) -> Picture:
-        """What a retriever may know of a picture, `reads` included. Raises UnknownName, and as `check_fits`."""
+        """A picture with all that a retriever reads of it. Raises UnknownName, and as `check_fits`."""
         row, space = self.row(picture_id), reads.space
         raw_1g = regions_1re = None
         if space is not None and reads.named == "raw":
             raw = check_fits(space, self.raw)
             [(raw_1g, regions_1re)] = raw.batches([picture_id], regions=reads.regions or reads.named_regions)
-        vectors = self._vectors_by_name(self.snapshot.matrix_nd[row], reads, raw_1g, regions_1re)
+        vectors = self._name_vectors(self.snapshot.matrix_nd[row], reads, raw_1g, regions_1re)
         if space is not None and reads.named == "own":
             vectors["own"] = self.block(space).vectors(np.array([row]))[0]
         seen = {} if reads.predictor is None else self.predicted([row], reads.predictor, reads.count)[0]
         return Picture(picture_id, vectors, self.snapshot.attributes(row), tuple(seen), self.caption(row))
 
     def picture_of(self, pixels: UInt8[np.ndarray, "h w 3"], reads: Reads = NOTHING_MORE) -> Picture:
-        """The same for an image that is in no library; raises EncoderMismatch as `picture`."""
+        """An image that is in no library, as `picture` gives one that is. Raises EncoderMismatch as it does."""
         space = None if reads.named == "global" else reads.space
         if space is not None:
             check_fits(space, self.encoder)
@@ -282,7 +282,7 @@ class Gallery:
         raw_1g = self._check_image(np.asarray(raw.global_bd, np.float32))
         vector_d = self._check_image(self.encoder.project(raw_1g))[0]
         as_raw = space is not None and reads.named == "raw"
-        vectors = self._vectors_by_name(
+        vectors = self._name_vectors(
             vector_d, reads, raw_1g if as_raw else None, raw.regions_brd if as_raw and regions else None
         )
         if space is not None and reads.named == "own":
@@ -295,7 +295,7 @@ class Gallery:
         return Picture(None, vectors, predicted=tuple(name_labels(best_c2, reads.predictor.labels)))
 
     def _check_image(self, made_1d: Float[np.ndarray, "1 _"]) -> Float[np.ndarray, "1 _"]:
-        """What the encoder gave of an image of the user's own. Raises PartFailed: it is no vector."""
+        """The encoder's vector of an image of the user's own. Raises PartFailed: it is no vector."""
         return check_finite(check_rows(made_1d, 1, self.encoder), self.encoder, "this image")
 
     def predicted(self, rows: Sequence[int], predictor: Predictor, count: int = 8) -> list[dict[str, float]]:
@@ -311,7 +311,7 @@ class Gallery:
         seen_nc2 = self.snapshot.derived(f"attributes-{predictor.fingerprint}-{count}", predict, by_row=True)
         return [name_labels(seen_nc2[row], predictor.labels) for row in rows]
 
-    def _vectors_by_name(
+    def _name_vectors(
         self,
         vector_d: Float[np.ndarray, " d"],
         reads: Reads,
@@ -331,10 +331,9 @@ class Gallery:
     # -- what is known of pictures by words
 
     def remember(self, key: Hashable, compute: Callable[[], Numbers]) -> Numbers:
-        """What `compute` gives, from the second call with a key on from a cache that is bounded by bytes.
+        """The result of `compute`, from the second call with a key on from a cache that is bounded by bytes.
 
-        For numbers of these pictures that a turn needs several times, and so does every later turn of every
-        conversation; also for whoever computes them elsewhere.
+        For numbers of these pictures that every later turn of every conversation needs again.
         """
         known: tuple[Numbers] | None = self._remembered.get(key)
         if known is None:
@@ -344,7 +343,7 @@ class Gallery:
 
     @cached_property
     def words(self) -> WordIndex | None:
-        """What is written about the pictures; None if nothing is, or if words are not to be matched."""
+        """The words written about the pictures; None if there are none, or if words are not to be matched."""
         if not self._match_words:
             return None
         headings = set(self.snapshot.columns()) - set(FACTS)
@@ -355,16 +354,16 @@ class Gallery:
         """How much likelier a text is said of each picture given what is written about it; None: nothing matches."""
         return None if self.words is None else self._look_up(self.words, text).ratios
 
-    def _look_up(self, words: WordIndex, text: str) -> _Weighed:
+    def _look_up(self, words: WordIndex, text: str) -> WeighedText:
         return self.remember(text, lambda: self._weigh_text(words, text))
 
-    def _weigh_text(self, words: WordIndex, text: str) -> _Weighed:
+    def _weigh_text(self, words: WordIndex, text: str) -> WeighedText:
         known = {} if self.encoder.calibration is None else self.encoder.calibration.familiar
         found = words.find(text)
         ratios = words.likelihood_ratios(found, lambda word: 10.0 ** known.get(word, UNHEARD))
-        return _Weighed(text, ratios, rows_of_all(found.values()) if found else None)
+        return WeighedText(text, ratios, rows_of_all(found.values()) if found else None)
 
-    def _rows_of_all(self, texts: Sequence[str]) -> Int64[np.ndarray, " k"]:
+    def _find_rows_of_all(self, texts: Sequence[str]) -> Int64[np.ndarray, " k"]:
         """The pictures of which all words of the texts are written."""
         words = self.words
         found = [] if words is None else [self._look_up(words, text).rows_of_all for text in texts]
@@ -375,11 +374,11 @@ class Gallery:
     def scores(self, query: Query, *, exact: bool = False, allowed_n: Bool[np.ndarray, " n"] | None = None) -> Scores:
         """The score of every picture for a query, in one pass over the vectors. Raises as `check_fits`.
 
-        Unless `exact`, late interaction over many pictures (`scores.MANY`) is approximate for all but the best of those
-        allowed and not excluded; the order of these is the exact one, except where 8 bits misjudge.
+        Unless `exact`, late interaction over more than `late_interaction.MAX_EXACT` pictures is approximate for all but
+        the best of those allowed and not excluded; the order of these is the exact one, except where 8 bits misjudge.
         """
         excluded_n = np.zeros(len(self), dtype=bool)
-        excluded_n[self._excluded_rows(query)] = True
+        excluded_n[self._find_excluded(query)] = True
         prior_n, adds_pn = self.prior(query), None
         if not isinstance(query.space, RegionSpace):
             total_n = self.dot_scores(query)
@@ -400,21 +399,19 @@ class Gallery:
         return Scores(total_n, excluded_n, adds_pn, self.snapshot.ids_to_order)
 
     def turn_scores(self, query: Query, allowed_n: Bool[np.ndarray, " n"] | None = None) -> Scores | NearScores:
-        """What a turn needs of `scores`, from shards or the index if these serve the query. Raises as `scores`."""
+        """The scores that a turn needs, from shards or the index if these serve the query. Raises as `scores`."""
         near = None
         if self.shards is not None:
-            near = self._scores_of_shards(self.shards, query, allowed_n)
+            near = self._ask_shards(self.shards, query, allowed_n)
         elif self.indexed is not None:
             near = self._near.scores(self.indexed, query, allowed_n)
         return self.scores(query, allowed_n=allowed_n) if near is None else near
 
-    def _scores_of_shards(
-        self, shards: Shards, query: Query, allowed_n: Bool[np.ndarray, " n"] | None
-    ) -> NearScores | None:
+    def _ask_shards(self, shards: Shards, query: Query, allowed_n: Bool[np.ndarray, " n"] | None) -> NearScores | None:
         """None for queries over vectors of a system's own: each of these is compared with all others."""
         if isinstance(query.space, RegionSpace) or not query.parts:
             return None
-        excluded_k = self._excluded_rows(query)
+        excluded_k = self._find_excluded(query)
         open_n = allowed_n
         if len(excluded_k):
             open_n = np.ones(len(self), bool) if allowed_n is None else allowed_n.copy()
@@ -443,8 +440,10 @@ class Gallery:
             total_r = total_r + question.prior_r
         return make_answer(total_r, question, ids_r)
 
-    def _excluded_rows(self, query: Query) -> Int64[np.ndarray, " k"]:
+    def _find_excluded(self, query: Query) -> Int64[np.ndarray, " k"]:
         """Rows of the excluded pictures that exist here, ascending."""
+        if not query.excluded:  # as in most turns
+            return np.zeros(0, np.int64)
         found = [row for row in self.snapshot.rows_of(query.excluded) if row is not None]
         return np.array(sorted(found), np.int64)
 
@@ -456,7 +455,7 @@ class Gallery:
     def shares(
         self, query: Query, rows_k: Int[np.ndarray, " k"], scores: Scores | NearScores | None = None
     ) -> Float[np.ndarray, "k parts"]:
-        """What each part adds to the score of these pictures; with `evidence_shares` rows sum to the scores.
+        """The share of each part in the score of these pictures; with `evidence_shares` rows sum to the scores.
 
         Given the `scores` of the same query, rank fusion needs no second pass over all pictures.
         """
@@ -487,26 +486,26 @@ class Gallery:
         return found
 
     def evidence_shares(self, query: Query, rows_k: Int[np.ndarray, " k"]) -> Float[np.ndarray, "k evidence"]:
-        """What each answer that counts as evidence, then each word match, adds to the score of these pictures."""
+        """The share of each answer that counts as evidence, then of each word match, in the score of these pictures."""
         shares_ke = np.zeros((len(rows_k), len(query.evidence) + len(query.word_matches)), np.float32)
         terms: tuple[Evidence | WordMatch, ...] = (*query.evidence, *query.word_matches)
         for at, term in enumerate(terms):
             # Nothing where there are no ratios: what they were about has gone.
-            if (ratios := self._ratios(term)) is not None:
+            if (ratios := self._weigh(term)) is not None:
                 shares_ke[:, at] = ratios.at(rows_k) / np.float32(query.sharpness)
         return shares_ke
 
     def prior(self, query: Query, rows_k: Int[np.ndarray, " k"] | None = None) -> Float32[np.ndarray, " k"] | None:
-        """What answers and word matches add to the scores of these pictures, or of all; None: nothing."""
-        return self._added(query, (*query.evidence, *query.word_matches), rows_k)
+        """The sum that answers and word matches add to the scores of these pictures, or of all; None: nothing."""
+        return self._sum_terms(query, (*query.evidence, *query.word_matches), rows_k)
 
-    def _added(
+    def _sum_terms(
         self, query: Query, terms: Sequence[Evidence | WordMatch], rows_k: Int[np.ndarray, " k"] | None = None
     ) -> Float32[np.ndarray, " k"] | None:
         if not terms:
             return None
         total_k = np.zeros(len(self) if rows_k is None else len(rows_k), np.float32)
-        for ratios in map(self._ratios, terms):
+        for ratios in map(self._weigh, terms):
             if ratios is None or ratios.is_nothing:
                 continue
             if rows_k is None:
@@ -515,11 +514,11 @@ class Gallery:
                 total_k += ratios.at(rows_k) / np.float32(query.sharpness)
         return total_k
 
-    def _ratios(self, term: Evidence | WordMatch) -> LikelihoodRatios | None:
+    def _weigh(self, term: Evidence | WordMatch) -> LikelihoodRatios | None:
         return term.ratios() if isinstance(term, Evidence) else self.written_ratios(term.text)
 
     def judge(self, texts: Sequence[str], query: Query, scores: Scores | NearScores) -> Judgement | None:
-        """What was said, judged against these pictures; None if nothing was, or if nobody measured what scores mean."""
+        """The texts judged against these pictures; None without texts, or if the encoder has no calibration."""
         calibration = self.encoder.calibration
         if calibration is None or not texts or not len(self):
             return None
@@ -529,8 +528,8 @@ class Gallery:
         alone = not query.evidence and not isinstance(query.space, RegionSpace) and len(query.parts) == len(texts)
         plain = alone and all(part.kind == "words" and part.centred and part.weight == 1.0 for part in query.parts)
         read = [part.vector_d for part in query.parts if part.vector_d is not None] if plain else []
-        telling = [match for match in query.word_matches if not ((ratios := self._ratios(match)) and ratios.is_nothing)]
-        adds_n = self._added(query, telling)
+        telling = [match for match in query.word_matches if not ((ratios := self._weigh(match)) and ratios.is_nothing)]
+        adds_n = self._sum_terms(query, telling)
         is_said = len(read) == len(texts) and np.abs(np.stack(read) - texts_md).max() < SAME_VECTOR
         said: Scores | NearScores
         if is_said and isinstance(scores, Scores):
@@ -545,10 +544,10 @@ class Gallery:
         named = frozenset(content_stems(caption for row in best for caption in self.snapshot.captions(row)))
         found = judge_conversation(calibration, said.spread, said.at, texts_md, texts, named)
         written_n = None if adds_n is None else adds_n * query.sharpness
-        held_k = self._rows_of_all(texts)
+        held_k = self._find_rows_of_all(texts)
         if len(held_k):
             written_n = np.zeros(len(self), np.float32) if written_n is None else written_n
-            written_n[held_k] = CERTAIN
+            written_n[held_k] = CERTAIN_NATS
         return replace(found, written_n=written_n)
 
     # -- regions
@@ -604,7 +603,7 @@ class Gallery:
             boxes_r4 = self.encoder.region_boxes(width, height) / np.array([width, height] * 2, np.float32)
         # else: regions of a detector that does not say where it looked
         if space and (space.has_whole or alone):
-            boxes_r4 = np.concatenate([boxes_r4, np.array([WHOLE], np.float32)])
+            boxes_r4 = np.concatenate([boxes_r4, np.array([WHOLE_BOX], np.float32)])
         return boxes_r4 if space is None or len(boxes_r4) == space.regions else np.zeros((0, 4), np.float32)
 
     # -- one vector a picture

@@ -20,7 +20,7 @@ from viewfinder.errors import PictureError
 from viewfinder.pictures import AtMost, decode_one
 from viewfinder.search.gallery import Gallery
 
-SIDE = 6
+GRID_SIDE = 6
 """Regions along a side of a picture: the grid of the encoders' own regions."""
 
 CROPS, SHARE = 5, 0.3
@@ -28,7 +28,7 @@ CROPS, SHARE = 5, 0.3
 39 % (11 % by chance); with halves of a side in 25 %, with thirds in 37 %, and smaller crops miss scenes and people.
 """
 
-SHARPNESS = 15.0
+CROP_SHARPNESS = 15.0
 """A crop more similar to the words by 0.07 weighs e times as much; what is nowhere in a picture lights up nothing."""
 
 _MAX_SIDE = 768
@@ -57,7 +57,7 @@ class Grounder:
             crops_cd = encoder.project(encoder.pictures(crop_picture(pixels)).global_bd)
             self._crops.put(key, crops_cd)
         likeness_tc = encoder.words(texts) @ crops_cd.T - encoder.background(crops_cd)
-        return Grounding(grid_boxes(1, 1, SIDE), spread_to_regions(likeness_tc))
+        return Grounding(grid_boxes(1, 1, GRID_SIDE), spread_to_regions(likeness_tc))
 
     def has_crops(self, gallery: Gallery, picture: PictureId) -> bool:
         """Whether `ground` would answer at once: the picture's crops are known."""
@@ -89,12 +89,12 @@ def crop_picture(pixels: Pixels) -> list[Pixels]:
 
 def spread_to_regions(likeness_tc: Float[np.ndarray, "t c"]) -> Float32[np.ndarray, "t r"]:
     """From crops to regions: a region has the mean weight of its crops, weighted by how much it fills of them."""
-    weights_tc = np.exp(SHARPNESS * (likeness_tc - likeness_tc.max(axis=1, keepdims=True)))
+    weights_tc = np.exp(CROP_SHARPNESS * (likeness_tc - likeness_tc.max(axis=1, keepdims=True)))
     # which share of each region each crop covers
-    crops_c14, regions_1r4 = crop_boxes()[:, None], grid_boxes(1, 1, SIDE)[None]
+    crops_c14, regions_1r4 = crop_boxes()[:, None], grid_boxes(1, 1, GRID_SIDE)[None]
     low_crx = np.maximum(crops_c14[..., :2], regions_1r4[..., :2])
     high_crx = np.minimum(crops_c14[..., 2:], regions_1r4[..., 2:])
-    cover_cr: Float[np.ndarray, "c r"] = np.clip(high_crx - low_crx, 0, None).prod(axis=2) * SIDE**2
+    cover_cr: Float[np.ndarray, "c r"] = np.clip(high_crx - low_crx, 0, None).prod(axis=2) * GRID_SIDE**2
     weights_tr = weights_tc @ cover_cr / cover_cr.sum(axis=0)
     return np.asarray(weights_tr / weights_tr.sum(axis=1, keepdims=True), np.float32)
 

@@ -99,7 +99,7 @@ def read_index(folder: Path, space: str, width: int) -> ApproximateIndex | None:
 
 
 def read_card(folder: Path, space: str) -> dict[str, object] | None:
-    """What is known about the index of a space, without reading it; None if there is none that can be used."""
+    """The card of the index of a space, without reading the index; None if there is none that can be used."""
     file = index_file(folder, space)
     with suppress(OSError, UnusableIndex):
         if file.is_file():
@@ -209,8 +209,8 @@ def _building(file: Path) -> Path:
 
 
 def write_index(index: ApproximateIndex, folder: Path, space: str) -> None:
-    """Saves an index under a temporary name and renames it, so that nobody reads half a file, even after the machine
-    has lost its power; the caller holds the lock of this index.
+    """Saves an index under a temporary name and renames it, so that no process reads half a file, even after the
+    machine has lost its power; the caller holds the lock of this index.
     """
     file = index_file(folder, space)
     with private_files(folder):

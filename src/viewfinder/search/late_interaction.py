@@ -22,13 +22,13 @@ from viewfinder.search.region_scores import (
     single_vector_scores,
 )
 
-MANY = 20_000
+MAX_EXACT = 20_000
 """Above this many, pictures are first scored in 8 bits, and only the best (and `exact` scores) in full."""
 
-CANDIDATES = 100
+MAX_RESCORED = 100
 """How many of the best by 8 bits are scored in full."""
 
-GROUPED = 200_000
+MAX_UNGROUPED = 200_000
 """Above this many, pictures are first scored by groups of their regions, which misses some (docs/scale.md)."""
 
 GROUP_SHARE = 0.01
@@ -46,7 +46,7 @@ def late_scores(
 ) -> Float32[np.ndarray, " n"]:
     """The mean likeness to the parts, plus what else is known (`prior_n`).
 
-    In full; beyond `MANY` pictures, only for the best of those allowed.
+    In full; beyond `MAX_EXACT` pictures, only for the best of those allowed.
     """
     weights_m = weights_of_parts(query)
     if not weights_m.any():
@@ -55,7 +55,7 @@ def late_scores(
     if space.regions == 1:
         # With one vector there is nothing to choose: parts are added up first and compared in a single scan.
         return np.asarray(single_vector_scores(block, weights_m @ vectors_md) + prior_n)
-    if exact or len(block) <= MANY:
+    if exact or len(block) <= MAX_EXACT:
         alike_n = late_interaction(block, vectors_md, temperature=space.temperature, weights_m=weights_m)
         return np.asarray(alike_n + prior_n)
     scores_n = late_interaction_near(
@@ -76,20 +76,20 @@ def late_interaction_near(
     block: RegionBlock,
     queries_md: Float[np.ndarray, "m d"],
     *,
-    candidates: int = CANDIDATES,
+    candidates: int = MAX_RESCORED,
     temperature: float = 9.0,
     weights_m: Float[np.ndarray, " m"] | None = None,
     prior_n: Float32[np.ndarray, " n"] | None = None,
 ) -> Float32[np.ndarray, " n"]:
     """`late_interaction` in 8 bits for every picture, and exactly for the best `candidates`; `prior_n` is added.
 
-    Above `GROUPED` pictures, the first look is at groups of regions, and all regions are compared in 8 bits only of the
-    best by these. The order is consistent: if the other pictures would overlap those that were looked at more closely,
-    they are all moved below them by the same amount. So a picture is misplaced among the first only if a look puts it
-    behind as many others as the next one takes.
+    Above `MAX_UNGROUPED` pictures, the first look is at groups of regions, and all regions are compared in 8 bits only
+    of the best by these. The order is consistent: if the other pictures would overlap those that were looked at more
+    closely, they are all moved below them by the same amount. So a picture is misplaced among the first only if a look
+    puts it behind as many others as the next one takes.
     """
     how: Any = {"temperature": temperature, "weights_m": weights_m}
-    if len(block) > GROUPED:
+    if len(block) > MAX_UNGROUPED:
         scores_n = nearest_group_scores(block.groups, queries_md, weights_m=weights_m)
     else:
         scores_n = late_interaction_coarse(block.codes, queries_md, **how)
@@ -108,17 +108,17 @@ def late_interaction_near(
 
 
 def closer_looks(
-    block: RegionBlock, queries_md: Float[np.ndarray, "m d"], *, candidates: int = CANDIDATES, **how: Any
+    block: RegionBlock, queries_md: Float[np.ndarray, "m d"], *, candidates: int = MAX_RESCORED, **how: Any
 ) -> Iterator[tuple[int, Callable[[Int64[np.ndarray, " k"]], Float32[np.ndarray, " k"]]]]:
     """How many of the best each further look takes, and how it scores them (`how`: as `late_interaction`)."""
-    if len(block) > GROUPED:
+    if len(block) > MAX_UNGROUPED:
         many = math.ceil(GROUP_SHARE * len(block))
         yield many, lambda rows_k: late_interaction_coarse(block.codes.at(rows_k), queries_md, **how)
     yield candidates, lambda rows_k: late_interaction(block.at(rows_k), queries_md, **how)
 
 
 def region_shares(query: Query, space: RegionSpace, block: RegionBlock) -> Float[np.ndarray, "m n"]:
-    """What each part adds to the score of every picture; columns sum to `late_scores`, or to `rank_fusion` of all."""
+    """The share of each part in every picture's score; columns sum to `late_scores`, or to `rank_fusion` of all."""
     likeness_mn = query_vector_scores(block, vectors_of_parts(query), temperature=space.temperature)
     if query.compare == "rank_fusion":
         return np.stack([rank_fusion(likeness_n[None]) for likeness_n in likeness_mn]) / np.float32(len(likeness_mn))

@@ -219,7 +219,7 @@ class Moments:
 
 @runtime_checkable
 class Pictures(Protocol):
-    """What is searched: the part of a gallery that is needed here."""
+    """The part of a gallery that is needed here."""
 
     snapshot: Snapshot
     encoder: Encoder
@@ -238,7 +238,7 @@ class Pictures(Protocol):
         ...
 
     def prior(self, query: Query, rows_k: Int[np.ndarray, " k"] | None = None) -> Float32[np.ndarray, " k"] | None:
-        """What answers and written words add to the scores of these pictures, or of all; None: nothing."""
+        """The sum that answers and written words add to the scores of these pictures, or of all; None: nothing."""
         ...
 
 
@@ -294,7 +294,7 @@ class NearSearch:
         )
 
     def _prior(self, query: Query) -> Float32[np.ndarray, " n"] | None:
-        """What is added to the score of every picture besides its similarity; None: nothing."""
+        """The number added to the score of every picture besides its similarity; None: nothing."""
         prior_n = self._pictures.prior(query)
         for part in query.parts:
             if part.kind == "value":
@@ -316,7 +316,7 @@ class NearSearch:
 
     @cached_property
     def _sample_words_kl(self) -> Float32[np.ndarray, "k l"]:
-        """What the vocabulary says about the sample."""
+        """The sample as the vocabulary describes it."""
         vocabulary = self._pictures.encoder.vocabulary
         assert vocabulary is not None
         return vocabulary_vectors(self._pictures.snapshot.matrix_nd[self._sample_rows], vocabulary)

@@ -12,10 +12,10 @@ from viewfinder.query import Part, Query
 from viewfinder.search.kernels import row_products
 
 WORD_TEMPERATURE, RIVAL_TEMPERATURE = 0.065, 0.05
-"""Of the softmax over the vocabulary and over rivals, for pictures compared by what words say about them."""
+"""Temperatures of the softmax over the vocabulary and over rivals, for pictures compared as words describe them."""
 
 MIN_CONTRAST = -6.0
-"""One picture in 400: below that, a word counts as not holding."""
+"""The least log-probability, one picture in 400: below that, a word counts as not holding."""
 
 
 @dataclass(frozen=True, eq=False)

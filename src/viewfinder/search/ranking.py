@@ -16,7 +16,7 @@ from viewfinder.search.gallery import MIN_SORTED, Gallery, Scores
 from viewfinder.search.hits import Hit, PicturePath
 from viewfinder.search.near_scores import NearScores
 from viewfinder.search.region_scores import TIE
-from viewfinder.search.verdicts import ChanceOf, Judgement, Verdict, find_unheard, judge_matches, judge_result
+from viewfinder.search.verdicts import Judgement, Verdict, find_unheard, judge_matches, judge_result, outlier_chance
 
 
 class Ranking:
@@ -59,7 +59,7 @@ class Ranking:
         best = self.best(1).tolist()
         if best and self._judgement is not None:
             return self._judgement.verdict
-        return judge_result(self._chances(best)[0] if best else None)
+        return judge_result(self._compute_chances(best)[0] if best else None)
 
     @property
     def unheard(self) -> tuple[str, ...]:
@@ -73,15 +73,14 @@ class Ranking:
     def _judgement(self) -> Judgement | None:
         return self.gallery.judge(self._texts, self.query, self.scores)
 
-    def _chances(self, rows: Sequence[int]) -> list[float]:
+    def _compute_chances(self, rows: Sequence[int]) -> list[float]:
         """How likely pictures are to be what was said; without words, how far they stand out."""
         if not rows:
             return []
         if self._judgement is not None:
             return self._judgement.matches(rows)
         spread = self.scores.spread
-        chance_of = ChanceOf(spread.mean, spread.deviation)
-        return [chance_of(score) for score in self._rounded_scores(rows)]
+        return [outlier_chance(score, spread.mean, spread.deviation) for score in self._round_scores(rows)]
 
     def best(self, count: int) -> Int[np.ndarray, " k"]:
         """Rows of the best pictures, ties by id; none while nothing is looked for."""
@@ -99,13 +98,13 @@ class Ranking:
         """The best pictures after the first `start`; with their reasons only if `explained` (else `why` gives them)."""
         rows_k, ids = self.best(start + count)[start:], self.gallery.snapshot.ids
         rows = rows_k.tolist()
-        scores = self._rounded_scores(rows)
+        scores = self._round_scores(rows)
         # The first file that still exists; `os.path`, because this runs for every result.
         files = [
             next((path for path in paths if os.path.exists(path)), paths[0])  # noqa: PTH110
             for paths in self.gallery.snapshot.paths_of(rows)
         ]
-        matches = judge_matches(self._chances(rows))
+        matches = judge_matches(self._compute_chances(rows))
         reasons = self.gallery.why(self.query, rows_k, self.scores) if explained and rows else [{} for _ in rows]
         known = zip(rows, files, scores, matches, reasons, strict=True)
         return tuple(
@@ -133,5 +132,5 @@ class Ranking:
         lead_k = scores.total_n[open_n] - scores.total_n[row]
         return int((lead_k > TIE).sum()), int((lead_k >= -TIE).sum()) - 1
 
-    def _rounded_scores(self, rows: Sequence[int]) -> list[float]:
+    def _round_scores(self, rows: Sequence[int]) -> list[float]:
         return [round(score, 4) for score in self.scores.at(np.asarray(rows, np.int64)).tolist()]

@@ -126,7 +126,7 @@ class RegionBlock:
 
     @cached_property
     def codes(self) -> RegionCodes:
-        """The same in 8 bits, with a quarter of the memory: made on first use."""
+        """The vectors in 8 bits, with a quarter of the memory: made on first use."""
         return self._coded("codes", lambda vectors_nrd: vectors_nrd)
 
     @cached_property

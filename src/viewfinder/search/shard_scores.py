@@ -23,7 +23,7 @@ from viewfinder.search.verdicts import CROWD
 
 @dataclass(frozen=True, eq=False)
 class ShardQuestion:
-    """What one shard is asked about the rows from `start` to `stop`.
+    """The question to one shard about the rows from `start` to `stop`.
 
     `prior_r`: what is added to the score of each (None: nothing); `open_r`: which of them may be results (None: all).
     """
@@ -37,7 +37,7 @@ class ShardQuestion:
 
 @dataclass(frozen=True, eq=False)
 class ShardAnswer:
-    """What one shard found: the best `CANDIDATES` of those that are open and the `CROWD` best of all, rows ascending.
+    """The answer of one shard: the best `CANDIDATES` of its open pictures and the `CROWD` best of all, rows ascending.
 
     `size` is how many pictures it scored, `mean` the mean of all their scores, `squares` the sum of the squared
     differences from it.

@@ -1,4 +1,4 @@
-"""What a score means: is the wanted picture here at all, and which hits are it?"""
+"""The meaning of scores: is the wanted picture here at all, and which hits are it?"""
 
 from __future__ import annotations
 
@@ -15,51 +15,39 @@ from jaxtyping import Float, Float32, Int64
 
 from viewfinder.encoders.base import Calibration
 from viewfinder.search.kernels import top_k
-from viewfinder.wording.content import SMALL_WORDS, content_stems
 from viewfinder.wording.stems import stems
+from viewfinder.wording.stop_words import WITHOUT_CONTENT, content_stems
 
 Match = Literal["likely", "maybe", "unlikely"]
 Verdict = Literal["found", "unsure", "nothing"]
 
-LIKELY, MAYBE = 0.5, 0.25
+MIN_LIKELY, MIN_MAYBE = 0.5, 0.25
 """Chances above which a hit is called likely, or maybe; docs/benchmarks.md tells what they amount to."""
 
 OUTLIER_WEIGHT, OUTLIER_BIAS = 2.0, -6.0
 """Without a calibration: a hit three standard deviations above the collection's mean has an even chance."""
 
 
-@dataclass(frozen=True)
-class ChanceOf:
-    """score -> chance, for one query on one collection: logistic in how far the score stands out there.
+def outlier_chance(score: float, mean: float, deviation: float) -> float:
+    """The chance that a picture is meant, by how far its score stands out in the collection, on a logistic curve.
 
-    The fallback if nothing was said, or if nobody measured what the encoder's scores mean.
+    For conversations without words, and for encoders without a calibration.
     """
-
-    mean: float
-    deviation: float
-
-    @staticmethod
-    def of(total_n: Float32[np.ndarray, " n"]) -> ChanceOf:
-        """For these scores of all pictures."""
-        return ChanceOf(float(total_n.mean()), float(total_n.std())) if len(total_n) else ChanceOf(0.0, 0.0)
-
-    def __call__(self, score: float) -> float:
-        """The chance that a picture with this score is one that is meant."""
-        # In a collection of one picture, or of equal ones, nothing stands out; scores were rounded to 1e-4 before.
-        outlier = (score - self.mean) / max(self.deviation, 1e-3)
-        return 1 / (1 + math.exp(-min(max(OUTLIER_WEIGHT * outlier + OUTLIER_BIAS, -50.0), 50.0)))
+    # In a collection of one picture, or of equal ones, nothing stands out; scores were rounded to 1e-4 before.
+    outlier = (score - mean) / max(deviation, 1e-3)
+    return 1 / (1 + math.exp(-min(max(OUTLIER_WEIGHT * outlier + OUTLIER_BIAS, -50.0), 50.0)))
 
 
 def judge_matches(chances: Iterable[float]) -> list[Match]:
     """The words for chances."""
-    return ["likely" if chance >= LIKELY else "maybe" if chance >= MAYBE else "unlikely" for chance in chances]
+    return ["likely" if chance >= MIN_LIKELY else "maybe" if chance >= MIN_MAYBE else "unlikely" for chance in chances]
 
 
 def judge_result(best_chance: float | None) -> Verdict:
     """The word for a whole result, by the chance of its best hit; None if there is no hit."""
-    if best_chance is None or best_chance < MAYBE:
+    if best_chance is None or best_chance < MIN_MAYBE:
         return "nothing"
-    return "found" if best_chance >= LIKELY else "unsure"
+    return "found" if best_chance >= MIN_LIKELY else "unsure"
 
 
 # -- what was said, judged against a collection
@@ -76,9 +64,9 @@ UNHEARD, NAMED_HERE = -5.0, -2.0
 """log10 of the share of captions that have a word: for a word in no caption, and the least for one in a caption of the
 best pictures of the collection itself."""
 
-CROWD, MAX_WORDS, MAX_TURNS = 10, 13, 5
+CROWD, MAX_WORDS_COUNTED, MAX_TURNS_COUNTED = 10, 13, 5
 
-SENTENCE = 6
+MIN_SENTENCE_WORDS = 6
 """From this many words per turn on average, people speak in sentences."""
 
 
@@ -99,7 +87,7 @@ def find_unheard(familiar: Mapping[str, float], text: str) -> tuple[str, ...]:
     ((), ('ein', 'Hund', 'Schnee'))
     """
     words = [word for word in re.findall(r"[^\W\d_]+", text) if len(word) > 2 or not word.isascii()]
-    content = [word for word in dict.fromkeys(words) if word.lower() not in SMALL_WORDS]
+    content = [word for word in dict.fromkeys(words) if word.lower() not in WITHOUT_CONTENT]
     unheard = tuple(word for word in content if not any(stem in familiar for stem in stems(word)))
     return unheard if 2 * len(unheard) >= len(content) else ()
 
@@ -137,14 +125,14 @@ def conversation_features(
     return np.array(
         [
             said.crowd, said.deviation, said.mean, expected, math.log10(said.size),
-            min(words, MAX_WORDS), min(len(texts), MAX_TURNS), familiar,
+            min(words, MAX_WORDS_COUNTED), min(len(texts), MAX_TURNS_COUNTED), familiar,
         ]
     )  # fmt: skip
 
 
 def is_in_sentences(features_f: Float[np.ndarray, " f"]) -> bool:
     """Whether people spoke in sentences rather than fragments, by the features."""
-    return bool(features_f[FEATURES.index("words")] >= SENTENCE)
+    return bool(features_f[FEATURES.index("words")] >= MIN_SENTENCE_WORDS)
 
 
 def expected_score(calibration: Calibration, texts_md: Float[np.ndarray, "m d"]) -> float:
@@ -179,16 +167,17 @@ def mean_odds(nats_n: Float32[np.ndarray, " n"]) -> float:
     return float(np.log(whole / len(nats_n)) + highest)
 
 
-CERTAIN = 50.0
+CERTAIN_NATS = 50.0
 """Nats that settle it: a picture of which every word said is written is what was said, however it looks."""
 
 
 @dataclass(frozen=True, eq=False)
 class Judgement:
-    """What was said, judged against a collection.
+    """The texts of a conversation judged against a collection.
 
     `scores_at` gives pictures' scores for it, `highest` is the best picture's; `written_n` says how much likelier each
-    is meant given what is written about it, in nats: Bayes' rule adds that to the log odds. `CERTAIN`: all is written.
+    is meant given what is written about it, in nats: Bayes' rule adds that to the log odds. `CERTAIN_NATS`: every word
+    is written about it.
     """
 
     calibration: Calibration
@@ -204,11 +193,7 @@ class Judgement:
         written = 0.0 if self.written_n is None else mean_odds(self.written_n)
         chance = curve(self.calibration.here, self.features_f, self.highest, written)
         limit = self.calibration.nothing_below[is_in_sentences(self.features_f)]
-        return "nothing" if chance < limit else "found" if chance >= LIKELY else "unsure"
-
-    def match(self, row: int) -> float:
-        """The chance that a picture is what was said."""
-        return self.matches([row])[0]
+        return "nothing" if chance < limit else "found" if chance >= MIN_LIKELY else "unsure"
 
     def matches(self, rows: Sequence[int]) -> list[float]:
         """The chances of some pictures."""

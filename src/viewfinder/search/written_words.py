@@ -1,8 +1,8 @@
-"""What people wrote about pictures, as text: which pictures have the words that were said in captions or catalogue.
+"""Words of captions and catalogue: which pictures have those that were said, and how much that tells.
 
-Pictures and words are compared as vectors, but no vector holds a brand, a model or a number. How much likelier somebody
-says a text of this picture than of another is a mixture of two ways to speak. Most people describe, and then the words
-of the catalogue tell nothing; some name, and then nearly all that is said is written there. So a name moves its picture
+Pictures and words are compared as vectors, but no vector holds a brand, a model or a number. How much likelier a text
+is said of this picture than of another is a mixture of two ways to speak. Most people describe, and then the words of
+the catalogue tell nothing; some name, and then nearly all that is said is written there. So a name moves its picture
 to the top, and a sentence in which a word happens to be a value moves nothing.
 """
 
@@ -20,22 +20,22 @@ from jaxtyping import Int64
 from viewfinder.query import LikelihoodRatios
 from viewfinder.store.rows import FACTS
 from viewfinder.store.snapshot import Snapshot
-from viewfinder.wording.content import SMALL_WORDS
 from viewfinder.wording.stems import WORD, stem
+from viewfinder.wording.stop_words import WITHOUT_CONTENT
 
 NAMING = 0.4
 """The odds that a speaker names the picture rather than describes it."""
 
 SAID_IF_THERE = 0.5
-"""The chance that somebody who names a picture says a word that is written about it."""
+"""The chance that a speaker who names a picture says a word that is written about it."""
 
 SAID_IF_NOT = 0.02
-"""How much more rarely somebody who names a picture says a word that is not written about it than other people do."""
+"""How much more rarely a speaker who names a picture says a word that is not written about it than others do."""
 
 MIN_TELLING = -5.0
 """Log odds of naming below which a text moves nothing: it would be less than a hundredth of a nat."""
 
-ROUNDING = 1e-3
+MAX_ROUNDING = 1e-3
 """More than sums of such log odds differ by rounding."""
 
 
@@ -60,7 +60,7 @@ class WordIndex:
 
     def rows(self, word: str) -> Int64[np.ndarray, " k"]:
         """The pictures that have a word, each once; `word` as `written_words` gives it."""
-        key, found = _key(word), []
+        key, found = _hash_word(word), []
         for start, (keys_e, rows_e) in self._blocks:
             first, last = keys_e.searchsorted((key, key + 1))
             found.append(start + rows_e[first:last])
@@ -92,7 +92,7 @@ class WordIndex:
         found.sort(key=lambda gain: -gain[0])
         nothing = float(np.log(NAMING) + len(found_by_word) * np.log(SAID_IF_NOT))
         rest = sum(gain for gain, _ in found)
-        if nothing + rest < MIN_TELLING - ROUNDING:  # not even a picture with all these words
+        if nothing + rest < MIN_TELLING - MAX_ROUNDING:  # not even a picture with all these words
             return LikelihoodRatios(np.zeros(0, np.float32), np.zeros(0, np.int64))
         naming_n = np.full(self._pictures, nothing, np.float32)
         hopeful_k: Int64[np.ndarray, " k"] | None = None
@@ -130,18 +130,18 @@ def build_entries(snapshot: Snapshot) -> Int64[np.ndarray, "2 e"]:
     keys, rows = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     for column in columns:
         # First the words of each value, once; then those of each picture.
-        keys_v = [[_key(word) for word in written_words(value)] for value in column.values]
+        keys_v = [[_hash_word(word) for word in written_words(value)] for value in column.values]
         count_v = np.array([len(found) for found in keys_v], np.int64)
         first_v, count_c = np.cumsum(count_v) - count_v, count_v[column.codes]
         place_e = np.arange(count_c.sum()) + np.repeat(first_v[column.codes] - np.cumsum(count_c) + count_c, count_c)
         keys.append(np.array(list(chain.from_iterable(keys_v)), np.int64)[place_e])
         rows.append(np.repeat(column.rows, count_c))
     for row in np.unique(np.concatenate(rows)).tolist():
-        found = [_key(word) for path in snapshot.paths(row) for word in written_words(Path(path).stem)]
+        found = [_hash_word(word) for path in snapshot.paths(row) for word in written_words(Path(path).stem)]
         keys.append(np.array(found, np.int64))
         rows.append(np.full(len(found), row))
     for row in range(len(snapshot) if snapshot.has_captions else 0):
-        found = [_key(word) for caption in snapshot.captions(row) for word in written_words(caption)]
+        found = [_hash_word(word) for caption in snapshot.captions(row) for word in written_words(caption)]
         keys.append(np.array(found, np.int64))
         rows.append(np.full(len(found), row))
     keys_e, rows_e = np.concatenate(keys), np.concatenate(rows)
@@ -174,10 +174,11 @@ def said_words(text: str) -> list[str]:
     for piece in text.casefold().split():
         words = WORD.findall(piece)
         found += map(stem, ["".join(words)] if len(words) == 2 and len(words[0]) == 1 else words)
-    named = (word for word in found if word not in SMALL_WORDS and (len(word) > 1 or word.isdigit()))
+    named = (word for word in found if word not in WITHOUT_CONTENT and (len(word) > 1 or word.isdigit()))
     return list(dict.fromkeys(named))
 
 
 @lru_cache(maxsize=65_536)
-def _key(word: str) -> int:
+def _hash_word(word: str) -> int:
+    # 62 bits: the key and the one after it fit into 64 with a sign.
     return int.from_bytes(hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest()) >> 2

@@ -137,7 +137,7 @@ def connect_shards(library_folder: Path, settings: ServerSettings) -> AbstractCo
         return nullcontext()
     from viewfinder.cluster import ActorShards  # few servers have one
 
-    return ActorShards.connected(settings.ray, library_folder, settings.shards)
+    return ActorShards.connect(settings.ray, library_folder, settings.shards)
 
 
 def open_services(library: LiveLibrary, settings: ServerSettings) -> Services:

@@ -30,11 +30,11 @@ from viewfinder.store.snapshot_files import load_built_snapshot
 if TYPE_CHECKING:
     from viewfinder.cluster import ActorShards
 
-LOOK_S = 1.0
+CHECK_S = 1.0
 """How often the tables are checked; a check takes 0.1 ms."""
 
-REST_S = 5.0
-"""The least time after a snapshot before another is made: they should not occupy a core while pictures come in."""
+MIN_PAUSE_S = 5.0
+"""Pause after a snapshot before another is made: they should not occupy a core while pictures come in."""
 
 INDEX = "index"
 """Makes `COMMAND` build the index instead of a snapshot."""
@@ -61,12 +61,12 @@ class LiveLibrary(Library):
         self._keeper: threading.Thread | None = None
         self._maker: subprocess.Popen[str] | None = None
         self._indexer_process: subprocess.Popen[bytes] | None = None
-        self._indexed_for: tuple[str, tuple[int, int]] | None = None
+        self._indexed_for: tuple[str, tuple[int, int] | None] | None = None
         self.unseen = ""
-        """Why changes of the library could not be looked for the last time, "" if they could."""
+        """Why the last check for changes of the library failed, "" if it did not."""
 
     def gallery(self) -> Gallery:
-        """Like `Library.gallery`, but as of a moment ago.
+        """The newest pictures that have a snapshot.
 
         Raises:
             BadInput: there are no pictures yet.
@@ -74,17 +74,17 @@ class LiveLibrary(Library):
         if self._served is None:
             with self._first:
                 if self._served is None:
-                    self._served = self._ready(super().gallery())
+                    self._served = self._prepare(super().gallery())
         return self._served
 
     def start(self) -> None:
         """Keeps the gallery fresh, in a thread."""
         self._ending.clear()
-        self._keeper = threading.Thread(target=self._keep, name="snapshots", daemon=True)
+        self._keeper = threading.Thread(target=self._keep_fresh, name="snapshots", daemon=True)
         self._keeper.start()
 
     def stop(self) -> None:
-        """Stops that, and a snapshot being made."""
+        """Stops the thread, and a snapshot being made."""
         self._ending.set()
         self._look_now.set()
         if self._maker is not None:
@@ -97,10 +97,10 @@ class LiveLibrary(Library):
             self._end_indexer(self._indexer_process)
 
     def look_now(self) -> None:
-        """The tables have changed: do not wait for the next check."""
+        """Checks now: the tables have changed."""
         self._look_now.set()
 
-    def _keep(self) -> None:
+    def _keep_fresh(self) -> None:
         while not self._ending.is_set():
             try:
                 self._refresh()
@@ -113,12 +113,12 @@ class LiveLibrary(Library):
             except Exception as error:  # the next check may find things in order again
                 _LOG.exception("the pictures could not be looked at again")
                 self.unseen = str(error)
-            if self._look_now.wait(LOOK_S):
+            if self._look_now.wait(CHECK_S):
                 self._look_now.clear()
                 self._rests_until = 0.0
 
     def _refresh(self) -> None:
-        """Serves the present pictures if they are not those served, and there is a snapshot or it is time for one."""
+        """Serves the present pictures, if they are not served yet and there is a snapshot or it is time for one."""
         if self._served is None:
             with suppress(BadInput):  # no pictures yet
                 self.gallery()  # so that the first search need not wait
@@ -136,32 +136,32 @@ class LiveLibrary(Library):
                 return
             if mark := self._make_snapshot():
                 snapshot = load_built_snapshot(self.folder, mark)
-            self._rests_until = time.monotonic() + REST_S
+            self._rests_until = time.monotonic() + MIN_PAUSE_S
         if not self._ending.is_set():
-            self._served = self._ready(super().gallery() if snapshot is None else self.gallery_of(snapshot))
+            self._served = self._prepare(super().gallery() if snapshot is None else self.gallery_of(snapshot))
 
-    def _ready(self, gallery: Gallery) -> Gallery:
-        """The gallery, when its first turn need not wait. Raises ViewfinderError: no actor can search it."""
+    def _prepare(self, gallery: Gallery) -> Gallery:
+        """Warms a gallery, so that its first turn need not wait. Raises ViewfinderError: no actor can search it."""
         if self._shards is not None:
             self._shards.serve(warm_gallery(gallery), self.settings)
         return warm_gallery(gallery)
 
     def _find_index(self, snapshot: Snapshot) -> IndexedPictures | None:
-        """As `Library`; none where a cluster searches, which is exact."""
+        """The index of a snapshot, if it has one; none if a cluster searches, which is exact."""
         return None if self._shards is not None else super()._find_index(snapshot)
 
     def _refresh_index(self) -> None:
-        """Takes over a new index, whichever process made it; starts building it if it is due, once a generation."""
+        """Takes over a new index, made by any process; starts building it if it is due, once a generation."""
         served, process = self._served, self._indexer_process
         if process is not None and process.poll() is not None:
             self._end_indexer(process)
         if served is None or self._shards is not None or not pays(len(served)):
             return
-        if self._mark_index(served.snapshot) != self._index[0]:
+        if self._index.was_replaced(served.snapshot):
             served.indexed = self._find_index(served.snapshot)
             warm_gallery(served)
         # The file counts as well: one that was damaged meanwhile is made anew, though no picture has come.
-        made_for = served.snapshot.generation, self._index[0]
+        made_for = served.snapshot.generation, self._index.mark
         if (
             is_due(served.indexed)
             and made_for != self._indexed_for
@@ -181,7 +181,7 @@ class LiveLibrary(Library):
         """Does nothing: `start` has a separate process do it."""
 
     def _make_snapshot(self) -> str | None:
-        """Makes one in a separate process, at low priority; returns its generation, None if it could not be made."""
+        """Makes a snapshot in a separate process, at low priority; returns its generation, or None on failure."""
         ending, lifeline = os.pipe()  # the lifeline closes when this process ends, however that happens
         try:
             self._maker = subprocess.Popen(
@@ -197,7 +197,7 @@ class LiveLibrary(Library):
 
 
 def main() -> None:
-    """Makes the present snapshot of a library and says which that is, or makes its index; ends when its stdin does."""
+    """Makes the snapshot of a library and prints its generation, or makes the index; ends when stdin does."""
     os.nice(10)
     threading.Thread(target=_end_with_server, daemon=True).start()
     try:

@@ -1,4 +1,4 @@
-"""What the routes work with: made once for an app, torn down with it."""
+"""The services that routes use: made once for an app, closed with it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class BaseServices:
-    """What every app has, whatever it serves: by this the access layer decides who may do what."""
+    """The services of every app, by which the access layer decides who may do what."""
 
     settings: ServerSettings
     pool: ThreadPool
@@ -43,21 +43,21 @@ class Services(BaseServices):
     jobs: Jobs
 
 
-async def _services(request: Request) -> BaseServices:
+async def _find_services(request: Request) -> BaseServices:
     found = request.app.state.services
     assert isinstance(found, BaseServices)
     return found
 
 
-WithServices = Annotated[Services, Depends(_services)]
-"""The services, as a route asks for them."""
+WithServices = Annotated[Services, Depends(_find_services)]
+"""A route's parameter for the services."""
 
-WithBaseServices = Annotated[BaseServices, Depends(_services)]
-"""The same for routes of any app."""
+WithBaseServices = Annotated[BaseServices, Depends(_find_services)]
+"""A route's parameter for the services of any app."""
 
 
 def make_router(subject: str, prefix: str = "/api/v1") -> APIRouter:
-    """Routes of one subject: named in the API as their functions are, and any of them may answer with a problem."""
+    """A router for one subject: operations have the names of their functions, and may answer with a problem."""
     return APIRouter(
         prefix=prefix,
         tags=[subject],

@@ -63,7 +63,7 @@ class ServerSettings(BaseSettings):
     body_bytes: int = Field(1 * MB, ge=1024, description="largest JSON body")
     upload_bytes: int = Field(50 * MB, ge=1024, description="largest picture that is uploaded")
     upload_pixels: int = Field(100_000_000, ge=1, description="most pixels of a picture that is uploaded")
-    uploads_per_session: int = Field(500, ge=1, description="images of one's own that are kept; the oldest go first")
+    uploads_per_token: int = Field(500, ge=1, description="images kept for each token; the oldest go first")
 
     sessions_in_memory: int = Field(256, ge=1, description="open conversations; the least recently used are read again")
     states_bytes: int = Field(256 * MB, ge=MB, description="retriever states of the process; others are recomputed")

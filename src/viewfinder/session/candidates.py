@@ -15,13 +15,13 @@ from viewfinder.search.ranking import Ranking
 from viewfinder.session.evidence import KnownOfGallery
 from viewfinder.wording.replies import is_dont_know
 
-CANDIDATES = 1000
+MAX_CANDIDATES = 1000
 """How many of the likeliest pictures a question is about."""
 
 
 def select_candidates(ranking: Ranking, conversation: Conversation, *, settled: frozenset[str]) -> Candidates:
     """The likeliest pictures at the present point of a conversation; `settled`: attributes that filters settle."""
-    snapshot, rows_c = ranking.gallery.snapshot, ranking.best(CANDIDATES)
+    snapshot, rows_c = ranking.gallery.snapshot, ranking.best(MAX_CANDIDATES)
     path, open_no_more = conversation.path(), set(settled)
     turns = tuple(node.turn for node in path if node.turn is not None)
     for turn in turns:
@@ -30,10 +30,10 @@ def select_candidates(ranking: Ranking, conversation: Conversation, *, settled: 
         elif isinstance(turn, Answer) and turn.question.attribute is not None and not is_dont_know(turn.text):
             open_no_more.add(turn.question.attribute)
     total_c = ranking.scores.at(rows_c)
-    lead_c = (total_c - total_c[:1]).astype(np.float64)
+    lead_c = (total_c - total_c[:1]).astype(np.float64)  # the best is first, so `exp` cannot overflow
     chances_c = np.exp(ranking.query.sharpness * lead_c)
     return Candidates(
-        probabilities_c=chances_c / (chances_c.sum() or 1.0),
+        probabilities_c=chances_c / (chances_c.sum() or 1.0),  # there may be no candidate
         vectors_cd=snapshot.matrix_nd[rows_c],
         columns={column.name: (column.values, column.first_codes_n[rows_c]) for column in snapshot.all_columns},
         said=tuple(text for turn in turns if (text := getattr(turn, "text", ""))),
@@ -49,12 +49,15 @@ class GalleryLookup:
 
     def __init__(self, gallery: Gallery, rows_c: Int[np.ndarray, " c"]) -> None:
         self._gallery, self._rows_c = gallery, rows_c
-        self.words = gallery.encode_texts
-        self.sentences = gallery.encode_sentences
-        self.sentences_version = gallery.encoder.sentences_version
+        self.words, self.sentences = gallery.encode_texts, gallery.encode_sentences
+
+    @property
+    def sentences_version(self) -> str:
+        """Identifies the sentence encoder whose vectors `sentences` gives."""
+        return self._gallery.encoder.sentences_version
 
     def ids(self) -> Sequence[PictureId]:
-        """Their ids."""
+        """The ids of the candidates."""
         return [self._gallery.snapshot.ids[row] for row in self._rows_c.tolist()]
 
     def label_chances(self) -> Float32[np.ndarray, "c l"] | None:
@@ -62,7 +65,7 @@ class GalleryLookup:
         return KnownOfGallery(self._gallery).label_chances_at(self._rows_c)
 
     def captions(self) -> Sequence[tuple[str, ...]]:
-        """What people wrote about the candidates."""
+        """The captions of each candidate."""
         if not self._gallery.snapshot.has_captions:
             return [()] * len(self._rows_c)
         return [tuple(self._gallery.snapshot.captions(row)) for row in self._rows_c.tolist()]

@@ -1,8 +1,8 @@
-"""Answers as evidence: what is known of a gallery's pictures, and how likely each is to be answered so."""
+"""Answers as evidence: how likely each picture of a gallery is to be answered as the user did."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -14,7 +14,7 @@ from viewfinder.encoders.tags import TagVectors
 from viewfinder.query import Evidence, LikelihoodRatios
 from viewfinder.questioners.answers import answer_likelihoods
 from viewfinder.questioners.photographs import photograph_labels
-from viewfinder.search.gallery import BLOCK, FEW, Gallery
+from viewfinder.search.gallery import MAX_KEPT_PICTURES, MAX_PICTURES_AT_ONCE, Gallery
 from viewfinder.store.snapshot import Snapshot
 from viewfinder.wording.choices import is_choice
 
@@ -63,7 +63,7 @@ def warm_gallery(gallery: Gallery) -> Gallery:
 
 @dataclass(frozen=True, eq=False)
 class KnownOfGallery:
-    """What is known of the pictures of a gallery, as questioners ask for it (`questioners.answers.KnownPictures`)."""
+    """Catalogue, labels and tags of a gallery's pictures, as questioners ask for them (`KnownPictures`)."""
 
     gallery: Gallery
 
@@ -90,32 +90,28 @@ class KnownOfGallery:
 
         In half precision for a large collection: they are read label by label, and then all of them are in memory.
         """
-        labels = photograph_labels()
+        labels, raw = photograph_labels(), self.gallery.raw
         reads_vectors = self.gallery.encoder.version == labels.vectors_version
-        if self.gallery.encoder.raw_version != labels.raw_version or not (
-            reads_vectors or self.gallery.raw is not None
-        ):
+        if self.gallery.encoder.raw_version != labels.raw_version or (raw is None and not reads_vectors):
             return None
-        kind = np.float32 if len(self.gallery) <= FEW else np.float16
+        kind = np.float32 if len(self.gallery) <= MAX_KEPT_PICTURES else np.float16
 
-        def predict(snapshot: Snapshot) -> Iterator[Float32[np.ndarray, "b l"]]:
-            yield np.zeros((0, len(labels.labels)), np.float32)
-            if reads_vectors:
-                blocks = range(0, len(snapshot), BLOCK)
-                yield from (labels.chances(snapshot.matrix_nd[at : at + BLOCK]) for at in blocks)
-            elif self.gallery.raw is not None:
-                batches = self.gallery.raw.batches(snapshot.ids, regions=False)
-                yield from (labels.scores(np.asarray(raw_bg, np.float32)) for raw_bg, _ in batches)
+        def predict(snapshot: Snapshot) -> Float[np.ndarray, "n l"]:
+            if reads_vectors or raw is None:
+                starts = range(0, len(snapshot), MAX_PICTURES_AT_ONCE)
+                blocks = (labels.chances(snapshot.matrix_nd[at : at + MAX_PICTURES_AT_ONCE]) for at in starts)
+            else:
+                batches = raw.batches(snapshot.ids, regions=False)
+                blocks = (labels.scores(np.asarray(raw_bg, np.float32)) for raw_bg, _ in batches)
+            none_0l = np.zeros((0, len(labels.labels)), kind)  # an empty collection has no block to be joined
+            return np.concatenate([none_0l, *(chances_bl.astype(kind) for chances_bl in blocks)])
 
-        def predict_all(snapshot: Snapshot) -> Float[np.ndarray, "n l"]:
-            return np.concatenate([chances_bl.astype(kind) for chances_bl in predict(snapshot)])
-
-        return self.gallery.snapshot.derived(f"{labels.fingerprint}-{kind.__name__}", predict_all, by_row=True)
+        return self.gallery.snapshot.derived(f"{labels.fingerprint}-{kind.__name__}", predict, by_row=True)
 
     def label_chances_at(self, rows_k: Int[np.ndarray, " k"]) -> Float32[np.ndarray, "k l"] | None:
-        """The same for some pictures; in a large collection computed from their vectors, not from those of all."""
+        """`label_chances` of some pictures; in a large collection computed from their vectors alone."""
         labels = photograph_labels()
-        if len(self.gallery) > FEW and self.gallery.encoder.version == labels.vectors_version:
+        if len(self.gallery) > MAX_KEPT_PICTURES and self.gallery.encoder.version == labels.vectors_version:
             return labels.chances(self.gallery.snapshot.matrix_nd[rows_k])
         chances_nl = self.label_chances()
         return None if chances_nl is None else np.asarray(chances_nl[rows_k])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ MAX_VALUES = 64
 EXCLUSIVE_TAGS = frozenset({"colour"})
 """Groups of tags of which a thing has only one, so that asking for one excludes the others."""
 
-KEPT_FROM = 5
+MAX_KEPT_FROM = 5
 """Pictures at the top of the screen whose attribute `Keep` keeps if none was picked there."""
 
 
@@ -39,9 +40,12 @@ class ShownPictures(Sequence[Picture]):
     """Pictures that were shown and still exist, looked up only when needed: few retrievers use them."""
 
     def __init__(self, ids: Sequence[PictureId], gallery: Gallery, reads: Reads = NOTHING_MORE) -> None:
-        there = zip(ids, gallery.snapshot.rows_of(ids), strict=True)
-        self._ids = [picture for picture, row in there if row is not None]
-        self._gallery, self._reads = gallery, reads
+        self._shown, self._gallery, self._reads = ids, gallery, reads
+
+    @cached_property
+    def _ids(self) -> list[PictureId]:
+        there = zip(self._shown, self._gallery.snapshot.rows_of(self._shown), strict=True)
+        return [picture for picture, row in there if row is not None]
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -74,18 +78,18 @@ def resolve_turn(
         case Like(picture):
             pictures = (gallery.picture(picture, reads),)
         case Show(pixels_ref):
-            pictures = (screens.image(pixels_ref),)
+            pictures = (screens.read_image(pixels_ref),)
         case Reject(named):
             pictures = tuple(gallery.picture(picture, reads) for picture in named)
         case Keep(attribute, at):
-            pictures = screens.after(at, all_there=True)
+            pictures = screens.list_after(at, all_there=True)
             if not pictures:
                 raise BadInput(f"nothing was on the screen after turn {at}: keep something of a later turn")
-            values, text = _kept(attribute, pictures, gallery)
+            values, text = _find_kept_value(attribute, pictures, gallery)
         case Answer(question, answer):
-            values, text = _answered(question, answer, gallery)
+            values, text = _read_answer(question, answer, gallery)
     if isinstance(turn, Like | Show) and reads.words and vocabulary is not None:
-        changes, text = find_named_changes(text, _families(gallery))
+        changes, text = find_named_changes(text, _list_value_families(gallery))
     return ResolvedTurn(
         turn,
         node.number,
@@ -97,21 +101,21 @@ def resolve_turn(
         changes,
         vocabulary.words if vocabulary is not None else (),
         gallery.sentences,
-        lambda number: screens.after(number) if 0 <= number < node.number else (),
+        lambda number: screens.list_after(number) if 0 <= number < node.number else (),
     )
 
 
 @dataclass(frozen=True, eq=False)
 class _Screens:
-    """What was on the screen after the turns of a conversation."""
+    """The pictures that were on the screen after the turns of a conversation."""
 
     conversation: Conversation
     gallery: Gallery
     image_file: ImageFile
     reads: Reads
 
-    def image(self, name: str) -> Picture:
-        """An image of the user's own."""
+    def read_image(self, name: str) -> Picture:
+        """An image that the user brought, read from its file."""
         file, fit = self.image_file(name), self.gallery.encoder.fit
         if isinstance(file, bytes):  # packed by ourselves: no sandbox needed
             return self.gallery.picture_of(decode(file, limits=Limits(), fit=fit).pixels, self.reads)
@@ -119,20 +123,22 @@ class _Screens:
             raise BadInput(f"no such image: {file}")
         return self.gallery.picture_of(decode_one(file, fit).pixels, self.reads)
 
-    def after(self, number: int, *, all_there: bool = False) -> tuple[Picture, ...]:
+    def list_after(self, number: int, *, all_there: bool = False) -> tuple[Picture, ...]:
         """The picture of that turn, else the top of its results, as far as they exist (or all, or UnknownName)."""
         node = self.conversation.nodes[number]
         while isinstance(node.turn, BackTo):  # it only moves
             node = self.conversation.nodes[node.parent]
         if isinstance(node.turn, Show):
-            return (self.image(node.turn.pixels_ref),)
-        ids = (node.turn.picture,) if isinstance(node.turn, Like) else node.shown[:KEPT_FROM]
+            return (self.read_image(node.turn.pixels_ref),)
+        ids = (node.turn.picture,) if isinstance(node.turn, Like) else node.shown[:MAX_KEPT_FROM]
         if all_there:
             return tuple(self.gallery.picture(picture, self.reads) for picture in ids)
         return tuple(ShownPictures(ids, self.gallery, self.reads))
 
 
-def _kept(attribute: str, pictures: tuple[Picture, ...], gallery: Gallery) -> tuple[dict[str, tuple[str, ...]], str]:
+def _find_kept_value(
+    attribute: str, pictures: tuple[Picture, ...], gallery: Gallery
+) -> tuple[dict[str, tuple[str, ...]], str]:
     """The value that most of the pictures share: by the catalogue if it has such a column, else by zero-shot tags."""
     columns = gallery.snapshot.columns()
     column = find_attribute(attribute, columns)
@@ -159,8 +165,8 @@ def find_attribute(wanted: str, names: Sequence[str]) -> str | None:
     return exact[0] if exact else inside[0] if len(inside) == 1 else None
 
 
-def _answered(question: Question, answer: str, gallery: Gallery) -> tuple[dict[str, tuple[str, ...]], str]:
-    """What an answer means in the catalogue, and in words."""
+def _read_answer(question: Question, answer: str, gallery: Gallery) -> tuple[dict[str, tuple[str, ...]], str]:
+    """The values of the catalogue that an answer means, by column, and the answer as a statement."""
     if is_dont_know(answer):
         return {}, answer
     if question.attribute is None:
@@ -176,7 +182,7 @@ def _answered(question: Question, answer: str, gallery: Gallery) -> tuple[dict[s
     return {}, ", ".join(phrases) if phrases else "" if group.none in meant else answer
 
 
-def _families(gallery: Gallery) -> tuple[ValueFamily, ...]:
+def _list_value_families(gallery: Gallery) -> tuple[ValueFamily, ...]:
     """Values that exclude each other: those of catalogue columns, then colours and the like among the tags."""
     # A "but ..." never refers to facts of the files.
     columns = [gallery.snapshot.column(name) for name in gallery.snapshot.columns() if name not in FACTS]

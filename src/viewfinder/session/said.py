@@ -1,4 +1,4 @@
-"""What was said of the wanted picture, turn by turn."""
+"""The descriptions of the wanted picture that a conversation holds, turn by turn."""
 
 from __future__ import annotations
 
@@ -8,24 +8,25 @@ from viewfinder.conversation import Answer, Like, Node, Say, Show
 from viewfinder.query import WordMatch
 from viewfinder.questioners.photographs import REMEMBER
 from viewfinder.search.gallery import Gallery
-from viewfinder.wording.clauses import clauses_in_context, split_clauses
+from viewfinder.wording.clauses import split_clauses, split_clauses_in_context
 from viewfinder.wording.replies import is_dont_know
 
 
 def texts_said(path: Sequence[Node]) -> tuple[str, ...]:
-    """The descriptions of a conversation: what was said about the wanted picture, without what it is not."""
+    """The descriptions of the wanted picture on a path, without what it is not."""
     texts: list[str] = []
     for node in path:
         match node.turn:
             case Say(text):
-                texts.append(clauses_in_context(text, texts[-1] if texts else "").wanted)
+                texts.append(split_clauses_in_context(text, texts[-1] if texts else "").wanted)
+            # The answer to an open question describes; one to a question with choices is evidence instead.
             case Answer(question, text) if question.attribute == REMEMBER and not is_dont_know(text):
                 texts.append(split_clauses(text).wanted)
     return tuple(filter(None, texts))
 
 
 def match_words(path: Sequence[Node], gallery: Gallery) -> tuple[WordMatch, ...]:
-    """What was said that is written about pictures; a picked or shown picture replaces what was said before."""
+    """The descriptions of which words are written about pictures; a picked or shown picture voids those before it."""
     if gallery.words is None:
         return ()
     found: list[WordMatch] = []

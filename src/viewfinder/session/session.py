@@ -12,7 +12,7 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral, Real
 from pathlib import Path
@@ -32,9 +32,7 @@ from viewfinder.conversation import (
     Say,
     Show,
     Turn,
-    is_skip,
-    turn_from_json,
-    turn_to_json,
+    check_turn,
 )
 from viewfinder.errors import BadInput, EmptyQuery, check_type
 from viewfinder.pictures import AtMost, decode_content, is_file, pack_image, picture_id
@@ -64,14 +62,14 @@ if TYPE_CHECKING:
     """An image of the user's own: a file, what a file holds, a PIL image, or uint8 (h, w, 3), (h, w, 4) or (h, w)."""
 
 
-Noted = TypeVar("Noted")
+Note = TypeVar("Note")
 Answered = Literal["pictures", "words"]
 
 Picture = Hit | PictureRow | PictureId
 """A picture of the collection: a result, a row of a library, or its id."""
 
 
-class PictureSource(Protocol):
+class GallerySource(Protocol):
     """Something that has the pictures as they are now, for example a library that grows."""
 
     def gallery(self) -> Gallery:
@@ -80,7 +78,7 @@ class PictureSource(Protocol):
 
 
 class TurnMethods(ABC):
-    """What one can say, one method per kind of turn: of a session here, and of one on a server (`client`)."""
+    """One method for each kind of turn, for sessions here and on a server (`client`)."""
 
     @abstractmethod
     def take(self, turn: Turn) -> Hits:
@@ -112,7 +110,7 @@ class TurnMethods(ABC):
         of the picture that count, in place of its `attributes_of`.
         """
         if isinstance(picture, Picture):
-            return self.take(Like(id_of(picture), but, turn, _words(attributes)))
+            return self.take(Like(id_of(picture), but, turn, _check_attributes(attributes)))
         if turn is not None:
             raise BadInput("turn: an image of your own was not shown in an earlier turn, leave it out")
         return self.show(picture, but, attributes)
@@ -122,7 +120,7 @@ class TurnMethods(ABC):
 
         An image without a file is kept by this session only: a saved conversation has its name, not its pixels.
         """
-        return self.take(Show(self._name_image(image), but, _words(attributes)))
+        return self.take(Show(self._name_image(image), but, _check_attributes(attributes)))
 
     def answer(self, text: str) -> Hits:
         """Answer the pending question; "don't know" is an answer too."""
@@ -150,13 +148,28 @@ class TurnMethods(ABC):
         return self.question
 
 
+@dataclass(frozen=True, eq=False)
+class TurnResult:
+    """The result of one turn. It holds a number for every picture, so use it at once and do not keep it."""
+
+    ranking: Ranking  # the collection as it is ordered now; has the query, and what could not be taken as given
+    rows: list[int]  # where the pictures that it shows stand in the gallery
+    started: float  # when it came, a `time.perf_counter()`
+
+    def hits(self, *, explained: bool = False) -> Hits:
+        """The pictures that it shows, with the verdict on all that was said; with their reasons only if `explained`."""
+        ranking, hits = self.ranking, self.ranking.hits(len(self.rows), explained=explained)
+        elapsed_ms = (time.perf_counter() - self.started) * 1000
+        return Hits(hits, ranking.verdict, elapsed_ms, ranking.missing, ranking.unheard)
+
+
 class Session(TurnMethods):
     """One conversation, for one thread at a time.
 
     Args:
         pictures: those to search, or their source, which is asked once per turn so that a library may grow.
         retriever: reads the conversation into a query.
-        questioner: asks back; a name, an object or its class; None or "none": nobody asks.
+        questioner: asks back; a name, an object or its class; None or "none": no questions.
         n: how many results each turn has.
         where: catalogue columns to filter by.
         conversation: an earlier one to continue.
@@ -166,15 +179,12 @@ class Session(TurnMethods):
         picture_bias: how much a retriever that speaks leans to pictures; None: its own default.
 
     Attributes:
-        gallery: the pictures searched last; None before the first turn.
-        last_query, last_operations: what the newest turn looks for, and what it does to earlier turns.
-        last_rows: where the pictures that it shows stand in `gallery`.
         adapters: the turns so far that the retriever could not take as given, and what was done instead.
     """
 
     def __init__(
         self,
-        pictures: Gallery | PictureSource,
+        pictures: Gallery | GallerySource,
         retriever: Retriever[Any],
         questioner: QuestionerChoice,
         *,
@@ -195,10 +205,8 @@ class Session(TurnMethods):
             check_type("a column of where", column, str)
             check_type(f"where {column}", value, str)
         self._pictures = pictures
-        self.gallery: Gallery | None = None
         self._whose = whose
-        self._use(retriever if picture_bias is None else _biased(retriever, picture_bias))
-        self._reads = check_reads(self._retriever)
+        self._use_retriever(retriever if picture_bias is None else _set_bias(retriever, picture_bias))
         self._asks = questioner is not None and questioner != "none"
         self._make_questioner = find_questioner(questioner)
         self._questioner: Questioner | None = None
@@ -206,15 +214,14 @@ class Session(TurnMethods):
         self._where = dict(where or {})
         self._memo = memo
         self.conversation = conversation or Conversation()
-        self.last_query = check_query(self._retriever, self._retriever.query(self._begin()))
-        self.last_operations: tuple[Operation, ...] = ()
-        self.last_rows: list[int] = []
+        # A retriever of another package that gives no query is reported now, not after the first turn.
+        check_query(self._retriever, self._retriever.query(self._begun))
         self.adapters: tuple[str, ...] = ()
         self._image_file = image_file
         self._images: dict[str, bytes] = {}
         self._to_ask_about: Ranking | None = None
         if self._where:
-            self._look().snapshot.where(self._where)  # report an unknown column now, not after the first turn
+            self._find_gallery().snapshot.where(self._where)  # report an unknown column now, not after the first turn
 
     # -- turns
 
@@ -225,23 +232,42 @@ class Session(TurnMethods):
             BadInput: it refers to a turn, picture, attribute or file that does not exist, or says nothing.
             EncoderMismatch: the retriever was trained on vectors of another encoder.
         """
-        started = time.perf_counter()
-        ranking = self._take(turn)
-        hits = ranking.hits(self._n, explained=True)
+        result = self.take_turn(turn)
+        hits = result.hits(explained=True)
         self.follow_up()
-        return _judged(hits, ranking, started)
+        return hits
 
     def search(self, turn: Turn) -> Hits:
         """Takes one turn and returns its results at once: without reasons (`ranking` gives them), and nothing is asked
         before `follow_up`. Raises as `take`.
         """
-        started = time.perf_counter()
-        ranking = self._take(turn)
-        return _judged(ranking.hits(self._n), ranking, started)
+        return self.take_turn(turn).hits()
 
-    def repeat(self, turn: Turn) -> None:
-        """Takes one of many replayed turns: its results are recorded, not judged or returned. Raises as `take`."""
-        self._take(turn)
+    def take_turn(self, turn: Turn) -> TurnResult:
+        """Takes one turn and returns all that came of it, not yet judged; nothing is asked before `follow_up`.
+
+        Raises as `take`.
+        """
+        started = time.perf_counter()
+        try:
+            turn = check_turn(turn)
+            if isinstance(turn, Say) and not turn.text.strip():
+                raise EmptyQuery("nothing was said: describe the picture in a few words")
+            conversation = self.conversation.then(turn)
+        except (TypeError, ValueError) as error:
+            raise BadInput(str(error)) from error
+        ranking = self._rank_at(conversation, conversation.here, new=True)
+        ids, rows = ranking.gallery.snapshot.ids, ranking.best(self._n).tolist()
+        shown = tuple([ids[row] for row in rows])
+        # Going back restores what was asked there, not the next best question.
+        goes_back = isinstance(turn, BackTo)
+        asked = conversation.pending if goes_back else None
+        self.conversation = conversation.recorded(shown=shown, asked=asked)
+        self.adapters = ranking.adapters
+        # Nothing is asked after words either: the system does not speak twice in a row.
+        due = shown and not goes_back and self._asks
+        self._to_ask_about = ranking if due and (self._speaker is None or self.answered_with != "words") else None
+        return TurnResult(ranking, rows, started)
 
     def follow_up(self) -> Question | None:
         """Chooses what to ask after the newest turn, once; returns the question that is now open."""
@@ -256,12 +282,13 @@ class Session(TurnMethods):
         return self._to_ask_about is not None
 
     def question_choice(self) -> Callable[[], Question | None] | None:
-        """What `follow_up` would call to choose; None if no question is due.
+        """The call with which `follow_up` chooses a question; None if none is due.
 
         It changes nothing, so another thread may run it while the conversation goes on. Its result is for
         `record_question`, unless another turn was taken meanwhile.
         """
-        return None if self._to_ask_about is None else partial(self._ask, self.conversation, self._to_ask_about)
+        about = self._to_ask_about
+        return None if about is None else partial(self._choose_question, self.conversation, about)
 
     def reopen_question(self) -> None:
         """Makes a question due after the newest turn, for a conversation that continues with other settings."""
@@ -276,28 +303,29 @@ class Session(TurnMethods):
     def ranking(self, number: int | None = None) -> Ranking:
         """The collection as a node orders it now (default: the present node). Raises ValueError: no such node."""
         node = self.conversation.here if number is None else self.conversation.node(number)
-        return self._ranking(self.conversation, node)
+        return self._rank_at(self.conversation, node)
 
     @property
     def is_remembered(self) -> bool:
         """Whether the retriever's present state is in the memo, so that the next turn costs one step."""
         node = self.conversation.standing_at(self.conversation.here)
-        return node.turn is None or self._memo.get((*self._retriever_key, *self._look().key, node.key)) is not None
+        key = (*self._retriever_key, *self._find_gallery().key, node.key)
+        return node.turn is None or self._memo.get(key) is not None
 
     def operations(self, number: int | None = None) -> dict[int, tuple[Operation, ...]]:
-        """What the turns up to a node (default: the present one) do to earlier ones, by their number.
+        """The references of the turns up to a node (default: the present one) to earlier ones, by number of the turn.
 
         Raises ValueError: there is no such node.
         """
-        gallery, lost = self._look(), dict[int, str]()
+        gallery, lost = self._find_gallery(), dict[int, str]()
         node = self.conversation.here if number is None else self.conversation.node(number)
 
-        def done(node: Node, state: Any) -> tuple[Operation, ...]:
-            # If the retriever was not told of a turn, state and operations are those of a turn before it.
-            is_told = self._is_told(node.turn, gallery) and node.number not in lost
+        def find_operations(node: Node, state: Any) -> tuple[Operation, ...]:
+            # Otherwise the retriever was not told of the turn: the operations are those of a turn before it.
+            is_told = node.number not in lost and not is_evidence_alone(node.turn, gallery)
             return self._retriever.query(state).operations if is_told else ()
 
-        return dict(self._noted("operations", done, self.conversation, node, gallery, lost))
+        return dict(self._note_turns("operations", find_operations, self.conversation, node, gallery, lost))
 
     # -- answers of retrievers that speak
 
@@ -311,7 +339,7 @@ class Session(TurnMethods):
 
     def answered_at(self, number: int) -> Answered | None:
         """`answered_with` for any node of the conversation. Raises ValueError: there is no such node."""
-        state = self._answering(number)
+        state = self._find_answering_state(number)
         if state is None or self._speaker is None:
             return None
         return "pictures" if self._speaker.shows(state) else "words"
@@ -321,7 +349,7 @@ class Session(TurnMethods):
 
         Join them without a separator; another thread may do so. Raises ValueError: there is no such node.
         """
-        state = self._answering(self.conversation.here.number if number is None else number)
+        state = self._find_answering_state(self.conversation.here.number if number is None else number)
         return iter(()) if state is None or self._speaker is None else self._speaker.reply(state)
 
     @property
@@ -338,7 +366,7 @@ class Session(TurnMethods):
 
     @picture_bias.setter
     def picture_bias(self, pictures: float) -> None:
-        self._use(_biased(self._retriever, pictures))
+        self._use_retriever(_set_bias(self._retriever, pictures))
         if self.question_due:
             self.reopen_question()
 
@@ -350,12 +378,12 @@ class Session(TurnMethods):
         return self.conversation.pending
 
     def attributes_of(self, picture: Picture) -> tuple[str, ...]:
-        """What the retriever reads of this picture when picked, the likeliest first. Raises UnknownName."""
+        """The attributes that the retriever reads of a picked picture, the likeliest first. Raises UnknownName."""
         return tuple(self.attribute_chances(picture))
 
     def attribute_chances(self, picture: Picture) -> dict[str, float]:
         """The `attributes_of` a picture, and how likely each is."""
-        gallery, predictor = self._look(), self._reads.predictor
+        gallery, predictor = self._find_gallery(), self._reads.predictor
         row = gallery.row(id_of(picture))
         return {} if predictor is None else gallery.predicted([row], predictor, self._reads.count)[0]
 
@@ -373,9 +401,10 @@ class Session(TurnMethods):
 
     # -- inside
 
-    def _use(self, retriever: Retriever[Any]) -> None:
+    def _use_retriever(self, retriever: Retriever[Any]) -> None:
         self._retriever = retriever
-        check_reads(retriever)
+        self._reads = check_reads(retriever)
+        self._begun = check_state(retriever, retriever.begin(), "begin")
         self._speaker = retriever if isinstance(retriever, AnsweringRetriever) else None
         # Tells apart retrievers of one name with different weights, whose states must not be mixed.
         weights = getattr(retriever, "fingerprint", None)
@@ -383,10 +412,9 @@ class Session(TurnMethods):
             weights = "global" if retriever.reads.space is None else retriever.reads.space.name
         self._retriever_key = (retriever.name, weights, str(self.picture_bias), self._whose)
 
-    def _look(self) -> Gallery:
+    def _find_gallery(self) -> Gallery:
         """The pictures as they are now."""
-        self.gallery = self._pictures if isinstance(self._pictures, Gallery) else self._pictures.gallery()
-        return self.gallery
+        return self._pictures if isinstance(self._pictures, Gallery) else self._pictures.gallery()
 
     def _name_image(self, image: OwnImage) -> str:
         if isinstance(image, str | Path):
@@ -401,54 +429,29 @@ class Session(TurnMethods):
     def _find_image(self, name: str) -> Path | bytes:
         return self._images.get(name) or self._image_file(name)
 
-    def _take(self, turn: Turn) -> Ranking:
-        try:
-            turn = turn_from_json(turn_to_json(turn))  # refuses whatever is not a valid turn
-        except (TypeError, ValueError) as error:
-            raise BadInput(str(error)) from error
-        if isinstance(turn, Say) and not turn.text.strip():
-            raise EmptyQuery("nothing was said: describe the picture in a few words")
-        try:
-            conversation = self.conversation.then(turn)
-        except ValueError as error:
-            raise BadInput(str(error)) from error
-        ranking = self._ranking(conversation, conversation.nodes[-1], new=True)
-        ids, self.last_rows = ranking.gallery.snapshot.ids, ranking.best(self._n).tolist()
-        shown = tuple([ids[row] for row in self.last_rows])
-        # Going back restores what was asked there, not the next best question.
-        goes_back = isinstance(turn, BackTo)
-        asked = conversation.pending if goes_back else None
-        self.conversation = conversation.recorded(shown=shown, asked=asked)
-        self.last_query, self.adapters = ranking.query, ranking.adapters
-        self.last_operations = ranking.query.operations if self._is_told(turn, ranking.gallery) else ()
-        # Nothing is asked after words either: the system does not speak twice in a row.
-        due = shown and not goes_back and self._asks
-        self._to_ask_about = ranking if due and (self._speaker is None or self.answered_with != "words") else None
-        return ranking
-
-    def _ranking(self, conversation: Conversation, node: Node, *, new: bool = False) -> Ranking:
+    def _rank_at(self, conversation: Conversation, node: Node, *, new: bool = False) -> Ranking:
         """`new`: the node's turn was just said, so what it names must exist."""
-        gallery, lost = self._look(), dict[int, str]()
-        state = self._state(conversation, node, gallery, lost, new=new)
+        gallery, lost = self._find_gallery(), dict[int, str]()
+        state = self._compute_state(conversation, node, gallery, lost, new=new)
         query = check_query(self._retriever, self._retriever.query(state), gallery.widths(self._reads.space))
         stop_if_asked()
+        path = conversation.path(node.number)
         unread = [
             f"drop: the attributes in turn {said.number}: {self._retriever.name} reads none"
-            for said in (conversation.path(node.number) if self._reads.predictor is None else ())
+            for said in (path if self._reads.predictor is None else ())
             if isinstance(said.turn, Like | Show) and said.turn.attributes is not None
         ]
         allowed_n = gallery.snapshot.where(self._where) if self._where else None
         adapters = (*query.adapters, *lost.values(), *unread)
-        path = conversation.path(node.number)
         asks_for = path
         if (speaker := self._speaker) is not None:  # an answer in words needs no pictures
-            shows = self._noted("shows", lambda _, state: speaker.shows(state), conversation, node, gallery, lost)
+            shows = self._note_turns("shows", lambda _, state: speaker.shows(state), conversation, node, gallery, lost)
             with_pictures = {number for number, _ in shows}
             asks_for = tuple(it for it in path if conversation.standing_at(it).number in with_pictures)
         query = replace(query, evidence=find_evidence(path, gallery), word_matches=match_words(asks_for, gallery))
         return Ranking(gallery, query, allowed_n, adapters, texts_said(path))
 
-    def _state(
+    def _compute_state(
         self, conversation: Conversation, node: Node, gallery: Gallery, lost: dict[int, str], *, new: bool = False
     ) -> Any:
         """The retriever's state at a node: from the memo, or by one step from each node after the last in it.
@@ -458,14 +461,8 @@ class Session(TurnMethods):
         """
         newest = node if new else None
         key = (*self._retriever_key, *gallery.key)
-        ahead: list[Node] = []
-        state = None
-        while state is None:
-            node = conversation.standing_at(node)
-            state = self._begin() if node.turn is None else self._memo.get((*key, node.key))
-            if state is None:
-                ahead.append(node)
-                node = conversation.nodes[node.parent]
+        state, ahead = self._recall(key, conversation, node)
+        state = self._begun if state is None else state
         for later in reversed(ahead):
             stop_if_asked()
             if not is_evidence_alone(later.turn, gallery):
@@ -482,64 +479,57 @@ class Session(TurnMethods):
                 self._memo.put((*key, later.key), state)
         return state
 
-    def _begin(self) -> Any:
-        return check_state(self._retriever, self._retriever.begin(), "begin")
+    def _recall(self, key: tuple[str, ...], conversation: Conversation, node: Node) -> tuple[Any | None, list[Node]]:
+        """The newest memoised value on the way to a node (None: there is none), and the nodes after it, newest first.
 
-    def _noted(
+        Nodes that only move or skip a question are left out.
+        """
+        ahead: list[Node] = []
+        while (node := conversation.standing_at(node)).turn is not None:
+            if (known := self._memo.get((*key, node.key))) is not None:
+                return known, ahead
+            ahead.append(node)
+            node = conversation.nodes[node.parent]
+        return None, ahead
+
+    def _note_turns(
         self,
         name: str,
-        note: Callable[[Node, Any], Noted],
+        note: Callable[[Node, Any], Note],
         conversation: Conversation,
         node: Node,
         gallery: Gallery,
         lost: dict[int, str],
-    ) -> tuple[tuple[int, Noted], ...]:
-        """What `note` says of the turns up to a node and the states after them, by number, if it says anything.
+    ) -> tuple[tuple[int, Note], ...]:
+        """The results of `note` for the turns up to a node and the states after them, by number, without empty ones.
 
         In the memo the newest turn has all of it, so that each turn is looked at once and only one entry stays in use.
         """
         key = (*self._retriever_key, *gallery.key, name)
-        ahead: list[Node] = []
-        noted: tuple[tuple[int, Noted], ...] | None = None
-        while noted is None:
-            node = conversation.standing_at(node)
-            noted = () if node.turn is None else self._memo.get((*key, node.key))
-            if noted is None:
-                ahead.append(node)
-                node = conversation.nodes[node.parent]
+        known, ahead = self._recall(key, conversation, node)
+        noted: tuple[tuple[int, Note], ...] = () if known is None else known
         for later in reversed(ahead):
             stop_if_asked()
-            said = note(later, self._state(conversation, later, gallery, lost))
+            said = note(later, self._compute_state(conversation, later, gallery, lost))
             noted = (*noted, (later.number, said)) if said else noted
             if not lost:
                 self._memo.put((*key, later.key), noted)
         return noted
 
-    @staticmethod
-    def _is_told(turn: Turn | None, gallery: Gallery) -> bool:
-        """Whether a turn is passed to the retriever."""
-        return not (isinstance(turn, BackTo) or is_skip(turn) or is_evidence_alone(turn, gallery))
-
-    def _answering(self, number: int) -> Any | None:
+    def _find_answering_state(self, number: int) -> Any | None:
         """The state that gives the answer at a node; None if nothing was said, or nothing is left of it."""
         node = self.conversation.standing_at(self.conversation.node(number))
         if node.turn is None or self._speaker is None:
             return None
         lost: dict[int, str] = {}
-        state = self._state(self.conversation, node, self._look(), lost)
+        state = self._compute_state(self.conversation, node, self._find_gallery(), lost)
         return None if node.number in lost else state
 
-    def _ask(self, conversation: Conversation, ranking: Ranking) -> Question | None:
+    def _choose_question(self, conversation: Conversation, ranking: Ranking) -> Question | None:
         if self._questioner is None:
             self._questioner = self._make_questioner(ranking.gallery.tags)
         asked = self._questioner.ask(select_candidates(ranking, conversation, settled=frozenset(self._where)))
         return check_question(self._questioner, asked)
-
-
-def _judged(hits: Sequence[Hit], ranking: Ranking, started: float) -> Hits:
-    """Results of a ranking with what it says of all; `started`: when the turn came, a `time.perf_counter()`."""
-    elapsed_ms = (time.perf_counter() - started) * 1000
-    return Hits(hits, ranking.verdict, elapsed_ms, ranking.missing, ranking.unheard)
 
 
 def id_of(picture: Picture) -> PictureId:
@@ -555,12 +545,12 @@ def is_known(picture: Picture | OwnImage, library: Container[Picture]) -> TypeIs
     return isinstance(picture, Picture)
 
 
-def _words(attributes: Sequence[str] | None) -> tuple[str, ...] | None:
+def _check_attributes(attributes: Sequence[str] | None) -> tuple[str, ...] | None:
     check_type("attributes", attributes, list, tuple, type(None))
     return None if attributes is None else tuple(attributes)
 
 
-def _biased(retriever: Retriever[Any], pictures: float) -> Retriever[Any]:
+def _set_bias(retriever: Retriever[Any], pictures: float) -> Retriever[Any]:
     if not isinstance(retriever, AnsweringRetriever):
         raise BadInput(f"{retriever.name} answers with pictures alone: leave the leaning out")
     check_type("picture_bias", pictures, Real)

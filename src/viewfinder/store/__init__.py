@@ -1,4 +1,4 @@
-"""What is kept of pictures in a library's folder, and that nothing of it is lost.
+"""Storage of all that is kept of pictures in a library's folder, and that nothing of it is lost.
 
 store, tables, rows   the store of record: Lance tables (Lance is imported when first used), and what a row holds
 manifest, ingest, removal   which files are new, pictures into the store, and out of it

@@ -2,14 +2,14 @@
 
     s3://bucket/prefix/library.json, tables/, heads/     what a library folder holds
                        originals/<id[:2]>/<id>           the files of the pictures
-                       thumbnails/                       small copies, by whoever made them first
-                       locks/writing.lance               who writes (see `Lease`)
+                       thumbnails/                       small copies, each written by the first machine that makes it
+                       locks/writing.lance               the writer at present (see `Lease`)
     <user cache>/buckets/<name>-<hash of the URL>/       the local folder: `bucket.url`, snapshots, thumbnails, copies
 
 LanceDB reads and writes the tables where they are. The local folder has only the *names* of their versions, as empty
 files: these tell which tables there are and whether a snapshot is fresh. `Bucket.pull` fetches these names and the
-small files; a process that searches does so at most every `LOOK_S` seconds. Whoever is given the local folder (a
-server's processes, say) finds the bucket by the file `bucket.url` in it.
+small files; a process that searches does so at most every `MAX_AGE_S` seconds. A process that is given the local
+folder, such as a server's, finds the bucket by the file `bucket.url` in it.
 
 A `Lease` is a lock for writers on several machines, in the object store itself: one row of a Lance
 table. A table is committed by a conditional put, and of two updates of one row the second is retried on the result of
@@ -27,14 +27,15 @@ import os
 import secrets
 import shutil
 import socket
+import sys
 import threading
 import time
-import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from functools import cache, cached_property
+from importlib.util import find_spec, module_from_spec
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -44,37 +45,38 @@ from filelock import FileLock
 from viewfinder.errors import LibraryBusy, LibraryError, NotALibrary
 from viewfinder.pictures import picture_id
 from viewfinder.store.objects import check_url, parse_url, read_picture
+from viewfinder.whole_files import write_file
 
 LEASE_S = 30.0
-POLL_S = 0.5
+LEASE_POLL_S = 0.5
 KEEP_BEATS = timedelta(minutes=10)
 """Versions of the table are kept this long, as others may be reading them."""
 
 _IMPORTING = threading.Lock()
 
 
+CLIENT = "lance_namespace_urllib3_client"
+"""A REST client that nothing here calls; LanceDB imports the models in it."""
+
+
 @cache
 def import_lancedb() -> Any:
-    """LanceDB, imported in 0.7 s instead of 1.0.
-
-    It imports a REST client that nothing here calls. What the client's 100 methods check their arguments with is costly
-    to make, so it is not made.
-    """
-    import pydantic
-
-    def leave_unchecked(method: Any = None, **_: Any) -> Any:
-        return leave_unchecked if method is None else method
-
+    """LanceDB, imported in half the time: without its REST client."""
     with _IMPORTING:
-        validate_call, pydantic.validate_call = pydantic.validate_call, leave_unchecked
+        if CLIENT in sys.modules or (found := find_spec(CLIENT)) is None:
+            import lancedb
+
+            return lancedb
+        # An empty package in its place: its own code makes a hundred methods that check their arguments, in 0.6 s.
+        sys.modules[CLIENT] = module_from_spec(found)
         try:
             import lancedb
         finally:
-            pydantic.validate_call = validate_call
+            del sys.modules[CLIENT]  # whatever imports the client itself gets all of it
     return lancedb
 
 
-def _seconds() -> float:
+def _read_clock() -> float:
     """A clock that also runs while the machine sleeps, if there is one: other machines do not sleep with it."""
     return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
 
@@ -95,30 +97,30 @@ class Lease:
 
     def acquire(self, timeout: float, busy: str) -> None:
         """Takes the lock and keeps it until `release`. Raises LibraryBusy after `timeout` s: `busy` says with what."""
-        end = _seconds() + timeout
+        end = _read_clock() + timeout
         seen: tuple[int, int] | None = None
-        since = _seconds()
+        since = _read_clock()
         while True:
-            row = self._read()
+            row = self._read_row()
             now = row["number"], row["beat"]
             if now != seen:
-                seen, since = now, _seconds()
-            is_over = bool(row["free"]) or _seconds() - since > self._lease_s
-            if now != NOT_YET and is_over and self._take(*now):
+                seen, since = now, _read_clock()
+            is_over = bool(row["free"]) or _read_clock() - since > self._lease_s
+            if now != NOT_YET and is_over and self._try_to_take(*now):
                 break
-            if _seconds() >= end:
+            if _read_clock() >= end:
                 raise LibraryBusy(
                     f"another process ({row['holder']}) is {busy} and did not finish within {timeout:g} s: "
                     "wait for it, then try again"
                 )
-            self._ended.wait(min(POLL_S, self._lease_s / 10))
-        threading.Thread(target=self._keep, daemon=True, name=f"lease of {self._name}").start()
+            self._ended.wait(min(LEASE_POLL_S, self._lease_s / 10))
+        threading.Thread(target=self._keep_beating, daemon=True, name=f"lease of {self._name}").start()
 
     def release(self) -> None:
         """Lets others write."""
         self._ended.set()
         with suppress(OSError, RuntimeError, ValueError):  # then others wait a while longer
-            self._set(f"number = {self._number}", {"free": True})
+            self._change_row(f"number = {self._number}", {"free": True})
             self._connection.open_table(self._name).optimize(cleanup_older_than=KEEP_BEATS)
 
     def check(self) -> None:
@@ -128,13 +130,13 @@ class Lease:
                 f"another process has taken over the writing, as nothing was heard of this one for {self._lease_s:g} s "
                 "(it stood still, or could not reach the store): nothing acknowledged is lost, try again"
             )
-        if _seconds() > self._good_until:
+        if _read_clock() > self._good_until:
             raise LibraryBusy(
                 "the store was out of reach for so long that another process may be writing by now: "
                 "nothing acknowledged is lost, try again"
             )
 
-    def _read(self) -> dict[str, Any]:
+    def _read_row(self) -> dict[str, Any]:
         import pyarrow as pa
 
         if self._name not in self._connection.list_tables().tables:
@@ -147,14 +149,14 @@ class Lease:
             return {"number": NOT_YET[0], "beat": NOT_YET[1], "free": False, "holder": "which is making the lock"}
         return found
 
-    def _take(self, number: int, beat: int) -> bool:
-        began = _seconds()
+    def _try_to_take(self, number: int, beat: int) -> bool:
+        began = _read_clock()
         holder = f"{os.getpid()} on {socket.gethostname()}"
         # No number twice: of two processes that make the table at once, the later overwrites what the first has taken.
         taken = number + 1 + secrets.randbelow(2**31)
         values = {"number": taken, "beat": beat + 1, "free": False, "holder": holder}
         try:
-            if not self._set(f"number = {number} AND beat = {beat}", values):
+            if not self._change_row(f"number = {number} AND beat = {beat}", values):
                 return False
         except RuntimeError as error:
             if "Incompatible transaction" not in str(error):
@@ -164,30 +166,30 @@ class Lease:
         self._beat = beat + 1
         return True
 
-    def _keep(self) -> None:
+    def _keep_beating(self) -> None:
         """Beats until released, or until another process has taken over."""
         while not self._ended.wait(self._lease_s / 5):
-            began = _seconds()
+            began = _read_clock()
             with suppress(OSError, RuntimeError, ValueError):  # tried again; `check` knows how long that may go on
-                if not self._set(f"number = {self._number}", {"beat": self._beat + 1}):
+                if not self._change_row(f"number = {self._number}", {"beat": self._beat + 1}):
                     self._overtaken = True
                     return
                 self._beat += 1
                 self._good_until = began + self._lease_s * 2 / 3
 
-    def _set(self, where: str, values: dict[str, Any]) -> bool:
+    def _change_row(self, where: str, values: dict[str, Any]) -> bool:
         """Changes the row if it is as `where` says; returns whether it was."""
         return bool(self._connection.open_table(self._name).update(where=where, values=values).rows_updated)
 
 
-MARKER = "bucket.url"
+URL_FILE = "bucket.url"
 """The file that says where a local folder's tables are."""
 
 PULLING = "pull.lock"
 """Held while a process updates a local folder from the bucket: else an older state could be written last."""
 
-LOOK_S = 5.0
-"""How old the known state of the bucket may be while people search."""
+MAX_AGE_S = 5.0
+"""The greatest age of the known state of the bucket while people search."""
 
 SMALL_FILES = ("library.json", "tables/library.json", "tables/regions.filled")
 MAX_REQUESTS_AT_ONCE = 8
@@ -208,21 +210,21 @@ def local_folder(place: str | Path) -> Path:
     named = hashlib.blake2b(f"{endpoint} {url}".encode(), digest_size=8).hexdigest()
     folder = user_cache_path("viewfinder", appauthor=False) / "buckets" / f"{url.rpartition('/')[2]}-{named}"
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    _replace(folder / MARKER, url.encode())
-    _bucket(folder, url).pull()
+    _keep_file(folder / URL_FILE, url.encode())
+    _get_bucket(folder, url).pull()
     return folder
 
 
 def find_bucket(folder: Path) -> Bucket | None:
     """The bucket that a local folder belongs to, None for a library that is a folder; 5 us."""
     try:
-        return _bucket(folder, (folder / MARKER).read_text(encoding="utf-8"))
+        return _get_bucket(folder, (folder / URL_FILE).read_text(encoding="utf-8"))
     except OSError:
         return None
 
 
 def place_name(folder: Path) -> str:
-    """What a user calls a library: its folder, or its URL."""
+    """A library's name for its user: its folder, or its URL."""
     bucket = find_bucket(folder)
     return str(folder) if bucket is None else bucket.url
 
@@ -243,13 +245,13 @@ def find_files(folder: Path, picture: str, paths: Iterable[str | Path]) -> Itera
                 yield place
                 return
             if picture_id(content := read_picture(url)) == picture:  # else the file is another picture by now
-                _replace(place, content)
+                _keep_file(place, content)
                 yield place
                 return
 
 
 @cache
-def _bucket(folder: Path, url: str) -> Bucket:
+def _get_bucket(folder: Path, url: str) -> Bucket:
     return Bucket(folder, url)
 
 
@@ -259,7 +261,7 @@ class Bucket:
     def __init__(self, folder: Path, url: str) -> None:
         self.folder, self.url = folder, url
         self._leases: dict[str, Lease] = {}
-        self._pulled = -LOOK_S
+        self._pulled = -MAX_AGE_S
 
     # -- tables
 
@@ -278,27 +280,27 @@ class Bucket:
 
     def refresh(self) -> None:
         """Pulls, unless that was just done."""
-        if monotonic() - self._pulled > LOOK_S:
+        if monotonic() - self._pulled > MAX_AGE_S:
             self.pull()
 
     def pull(self) -> None:
         """Makes the local folder show the bucket as it is now. Raises LibraryError; NotALibrary: there is no bucket."""
-        with self.guarded(), FileLock(self.folder / PULLING):
+        with self.translating_errors(), FileLock(self.folder / PULLING):
             began = monotonic()
-            names = self._list("tables", directories=True)
+            names = self._list_names("tables", directories=True)
             if not names:
                 self._check_bucket()
             tables = [name for name in names if name.endswith(".lance")]
             with ThreadPoolExecutor(MAX_REQUESTS_AT_ONCE) as pool:
-                versions = pool.map(self._list, [f"tables/{name}/_versions" for name in tables])
-                contents = pool.map(self._read, SMALL_FILES)
-                heads = [f"heads/{name}" for name in self._list("heads")]
+                versions = pool.map(self._list_names, [f"tables/{name}/_versions" for name in tables])
+                contents = pool.map(self._read_object, SMALL_FILES)
+                heads = [f"heads/{name}" for name in self._list_names("heads")]
                 self._show_tables(dict(zip(tables, versions, strict=True)))
                 for name, content in zip(SMALL_FILES, contents, strict=True):
                     self._show_file(name, content)
                 for head in heads:
                     if not (self.folder / head).exists():  # heads are never changed
-                        self._show_file(head, self._read(head))
+                        self._show_file(head, self._read_object(head))
             self._pulled = began
 
     def _show_tables(self, versions: Mapping[str, Iterable[str]]) -> None:
@@ -324,23 +326,23 @@ class Bucket:
         with suppress(OSError):
             if place.read_bytes() == content:
                 return
-        _replace(place, content)
+        _keep_file(place, content)
 
     def push(self, *names: str) -> None:
-        """Uploads small files of the local folder, for everybody to read."""
-        with self.guarded():
+        """Uploads small files of the local folder, for other machines to read."""
+        with self.translating_errors():
             for name in names:
-                self._write(name, (self.folder / name).read_bytes())
+                self._write_object(name, (self.folder / name).read_bytes())
 
     def fetch(self, name: str) -> bool:
         """Fetches a file that is never changed, unless it is here; returns whether it is here now."""
         place = self.folder / name
         if not place.exists():
-            with self.guarded():
-                content = self._read(name)
+            with self.translating_errors():
+                content = self._read_object(name)
             if content is None:
                 return False
-            _replace(place, content)
+            _keep_file(place, content)
         return True
 
     # -- originals
@@ -351,9 +353,9 @@ class Bucket:
         def keep(picture: str, file: Path) -> None:
             content = read_picture(file)
             if picture_id(content) == picture:
-                self._write(original_name(picture), content)
+                self._write_object(original_name(picture), content)
 
-        with self.guarded(), ThreadPoolExecutor(MAX_REQUESTS_AT_ONCE) as pool:
+        with self.translating_errors(), ThreadPoolExecutor(MAX_REQUESTS_AT_ONCE) as pool:
             list(pool.map(keep, files.keys(), files.values()))
 
     def fetch_original(self, picture: str) -> Path | None:
@@ -365,10 +367,10 @@ class Bucket:
 
         def delete(name: str) -> None:
             with suppress(FileNotFoundError):
-                self._files.delete_file(self._path(name))
+                self._files.delete_file(self._locate(name))
             (self.folder / name).unlink(missing_ok=True)
 
-        with self.guarded(), ThreadPoolExecutor(MAX_REQUESTS_AT_ONCE) as pool:
+        with self.translating_errors(), ThreadPoolExecutor(MAX_REQUESTS_AT_ONCE) as pool:
             list(pool.map(delete, names))
 
     # -- who writes
@@ -380,7 +382,7 @@ class Bucket:
         if lease is not None:
             yield
             return
-        with self.guarded():
+        with self.translating_errors():
             lease = Lease(self.connect("locks"), name)
             lease.acquire(timeout, busy)
         self._leases[name] = lease
@@ -399,17 +401,17 @@ class Bucket:
     # -- objects
 
     @contextmanager
-    def guarded(self) -> Iterator[None]:
+    def translating_errors(self) -> Iterator[None]:
         """Turns the store's errors into one line."""
         try:
             yield
         except LibraryError:
             raise
         except (OSError, RuntimeError, ValueError) as error:
-            raise self.translate(error) from error
+            raise self.translate_error(error) from error
 
-    def translate(self, error: BaseException) -> LibraryError:
-        """What to tell a user about an error of the store."""
+    def translate_error(self, error: BaseException) -> LibraryError:
+        """The user's error for one of the object store."""
         text = " ".join(str(error).split())
         names = "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION and AWS_ENDPOINT_URL"
         hint = names if self.url.startswith("s3") else "GOOGLE_APPLICATION_CREDENTIALS"
@@ -421,15 +423,15 @@ class Bucket:
 
         return fs.FileSystem.from_uri(self.url)[0]
 
-    def _path(self, name: str) -> str:
+    def _locate(self, name: str) -> str:
         return f"{self.url.partition('://')[2]}/{name}"
 
-    def _list(self, name: str, *, directories: bool = False) -> list[str]:
+    def _list_names(self, name: str, *, directories: bool = False) -> list[str]:
         """Names in a folder of the bucket; none if there is no such folder."""
         from pyarrow import fs
 
         wanted = fs.FileType.Directory if directories else fs.FileType.File
-        found = self._files.get_file_info(fs.FileSelector(self._path(name), allow_not_found=True))
+        found = self._files.get_file_info(fs.FileSelector(self._locate(name), allow_not_found=True))
         return [entry.base_name for entry in found if entry.type == wanted]
 
     def _check_bucket(self) -> None:
@@ -440,29 +442,23 @@ class Bucket:
         if self._files.get_file_info(bucket).type == fs.FileType.NotFound:
             raise NotALibrary(f"{self.url}: there is no bucket called {bucket}: make it first, or check the URL")
 
-    def _read(self, name: str) -> bytes | None:
+    def _read_object(self, name: str) -> bytes | None:
         try:
-            with self._files.open_input_stream(self._path(name)) as stream:
+            with self._files.open_input_stream(self._locate(name)) as stream:
                 return bytes(stream.read())
         except FileNotFoundError:
             return None
 
-    def _write(self, name: str, content: bytes) -> None:
-        with self._files.open_output_stream(self._path(name)) as stream:
+    def _write_object(self, name: str, content: bytes) -> None:
+        with self._files.open_output_stream(self._locate(name)) as stream:
             stream.write(content)
 
 
 def original_name(picture: str) -> str:
-    """Where the file of a picture lies in a bucket."""
+    """The place of a picture's file in a bucket."""
     return f"originals/{picture[:2]}/{picture}"
 
 
-def _replace(place: Path, content: bytes) -> None:
-    """A reader sees the whole new file or the previous one."""
+def _keep_file(place: Path, content: bytes) -> None:
     place.parent.mkdir(parents=True, exist_ok=True)
-    beside = place.with_name(f".{uuid.uuid4().hex}.part")
-    try:
-        beside.write_bytes(content)
-        beside.replace(place)
-    finally:
-        beside.unlink(missing_ok=True)
+    write_file(place, content)

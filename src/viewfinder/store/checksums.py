@@ -17,6 +17,8 @@ import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from viewfinder.whole_files import write_file
+
 SEAL = b"\nvf1:"
 """Precedes the checksum of a sealed file."""
 
@@ -24,7 +26,7 @@ SEAL_BYTES = len(SEAL) + 4
 LARGE = 64 << 20
 """Files of at least this many bytes give back their memory once they are checked."""
 
-LISTED = "_checksums"
+CHECKSUM_LIST = "_checksums"
 LANCE_FOLDERS = ("_versions", "data", "_deletions", "_indices", "_transactions")
 """Folders of a table in which Lance writes each file once; hints, which it replaces, have that word in their names."""
 
@@ -70,21 +72,20 @@ def checksum_file(file: Path) -> int:
 def record_checksums(table: Path) -> None:
     """Lists the files of a table's folder that are not listed yet; the caller holds it for writing."""
     listed = _read_list(table)[0]
-    new = [(path, checksum_file(table / path), (table / path).stat().st_size) for path in _files(table) - listed.keys()]
-    if new:
-        with (table / LISTED).open("ab") as stream:
-            stream.write("".join(_line(*entry) for entry in sorted(new)).encode())
+    if new := sorted(_list_files(table) - listed.keys()):
+        lines = [_format_line(path, checksum_file(table / path), (table / path).stat().st_size) for path in new]
+        with (table / CHECKSUM_LIST).open("ab") as stream:
+            stream.write("".join(lines).encode())
 
 
 def forget_checksums(table: Path, paths: Iterable[str] = ()) -> None:
     """Removes these files, and those that no longer exist, from the list of a table."""
-    listed, left = _read_list(table)[0], _files(table).difference(paths)
-    scratch = table / f"{LISTED}.new"
-    scratch.write_text("".join(_line(path, *listed[path]) for path in sorted(listed.keys() & left)), encoding="utf-8")
-    scratch.replace(table / LISTED)
+    listed, left = _read_list(table)[0], _list_files(table).difference(paths)
+    lines = [_format_line(path, *listed[path]) for path in sorted(listed.keys() & left)]
+    write_file(table / CHECKSUM_LIST, "".join(lines))
 
 
-def listed_versions(table: Path) -> list[str]:
+def list_versions(table: Path) -> list[str]:
     """Names of a table's manifests, as they are listed: also of those that are gone, unless they were cleared away."""
     return [path.rpartition("/")[2] for path in _read_list(table)[0] if path.startswith("_versions/")]
 
@@ -97,11 +98,11 @@ def find_damage(table: Path, *, everything: bool = False) -> list[str]:
     """
     listed, bad_lines = _read_list(table)
     versions = sorted(path for path in listed if path.startswith("_versions/"))  # Lance's names: the newest first
-    there = sorted(path for path in _files(table, ("_versions",)))
+    there = sorted(path for path in _list_files(table, ("_versions",)))
     newest = there[:1]
     damaged = [versions[0]] if versions and (not there or versions[0] < there[0]) else []
     if everything:
-        damaged += [LISTED] if bad_lines else []
+        damaged += [CHECKSUM_LIST] if bad_lines else []
     for path, (checksum, size) in listed.items():
         if not everything and path.startswith(("_versions/", "_transactions/")) and path not in newest:
             continue
@@ -120,7 +121,7 @@ def find_damage(table: Path, *, everything: bool = False) -> list[str]:
     return damaged
 
 
-def _line(path: str, checksum: int, size: int) -> str:
+def _format_line(path: str, checksum: int, size: int) -> str:
     said = f"{checksum:08x} {size} {path}"
     return f"{said} {zlib.crc32(said.encode()):08x}\n"
 
@@ -128,7 +129,7 @@ def _line(path: str, checksum: int, size: int) -> str:
 def _read_list(table: Path) -> tuple[dict[str, tuple[int, int]], int]:
     """Checksum and size by path, and how many lines are invalid (the last may have been cut short)."""
     try:
-        lines = (table / LISTED).read_bytes().decode("utf-8", "replace").splitlines()
+        lines = (table / CHECKSUM_LIST).read_bytes().decode("utf-8", "replace").splitlines()
     except FileNotFoundError:
         return {}, 0
     listed, bad = {}, 0
@@ -142,18 +143,19 @@ def _read_list(table: Path) -> tuple[dict[str, tuple[int, int]], int]:
     return listed, bad
 
 
-def _files(table: Path, folders: tuple[str, ...] = LANCE_FOLDERS) -> set[str]:
+def _list_files(table: Path, folders: tuple[str, ...] = LANCE_FOLDERS) -> set[str]:
     """Paths of Lance's files, except those that it replaces."""
-    return {path for folder in folders for path in _walk(table, folder) if not path.endswith(("_hint.json", ".tmp"))}
+    found = (path for folder in folders for path in _walk_files(table, folder))
+    return {path for path in found if not path.endswith(("_hint.json", ".tmp"))}
 
 
-def _walk(table: Path, folder: str) -> Iterator[str]:
+def _walk_files(table: Path, folder: str) -> Iterator[str]:
     try:
         entries = list(os.scandir(table / folder))
     except (FileNotFoundError, NotADirectoryError):
         return
     for entry in entries:
         if entry.is_dir():
-            yield from _walk(table, f"{folder}/{entry.name}")
+            yield from _walk_files(table, f"{folder}/{entry.name}")
         elif not entry.name.startswith("."):
             yield f"{folder}/{entry.name}"

@@ -3,8 +3,8 @@
     NAME.rows    the numbers, row after row
     NAME.json    their kind and width, and of every piece that was written its rows and the CRC-32 of its bytes; sealed
 
-A later state hard-links the file, appends its own rows and writes a list of its own; whoever mapped the earlier one
-still sees the rows of the earlier list.
+A later state hard-links the file, appends its own rows and writes a list of its own; a process that mapped the
+earlier one still sees the rows of the earlier list.
 """
 
 from __future__ import annotations
@@ -20,64 +20,63 @@ import numpy as np
 from jaxtyping import Shaped
 
 from viewfinder.store.checksums import map_sealed, seal
+from viewfinder.whole_files import replace_file, write_file
 
-Rows = Shaped[np.ndarray, "n *row"]
+ArrayRows = Shaped[np.ndarray, "n *row"]
 
 _verified: set[tuple[int, int, int, int]] = set()
 """Pieces that this process has checked: file, its time of change, where the piece begins, checksum."""
 
 
-def save_rows(stem: Path, rows: Rows) -> None:
+def save_rows(stem: Path, rows: ArrayRows) -> None:
     """Writes an array, in place of one that others may have mapped or linked. Raises OSError."""
-    scratch = _file(stem).with_name(f".{stem.name}.rows.new")
-    with scratch.open("wb") as stream:
+    with replace_file(_rows_file(stem)) as file, file.open("wb") as stream:
         piece = _write_piece(stream, rows)
-    scratch.replace(_file(stem))
     _write_list(stem, {"dtype": rows.dtype.str, "row": list(rows.shape[1:]), "pieces": [piece]})
 
 
 def link_rows(before: Path, stem: Path) -> None:
     """Makes an array that starts as another one, by a link or, where that is impossible, a copy. Raises OSError."""
     try:
-        os.link(_file(before), _file(stem))
+        os.link(_rows_file(before), _rows_file(stem))
     except OSError:
-        shutil.copyfile(_file(before), _file(stem))
-    shutil.copyfile(_list(before), _list(stem))
+        shutil.copyfile(_rows_file(before), _rows_file(stem))
+    shutil.copyfile(_list_file(before), _list_file(stem))
 
 
-def extend_rows(stem: Path, rows: Rows) -> None:
+def extend_rows(stem: Path, rows: ArrayRows) -> None:
     """Appends rows to an array; only one caller may do so. Raises OSError; ValueError: damaged, other rows."""
     known = _read_list(stem)
     if known["dtype"] != rows.dtype.str or known["row"] != list(rows.shape[1:]):
-        raise ValueError(f"{_file(stem)}: rows of {known['dtype']} {known['row']}, not {rows.dtype.str} {rows.shape}")
+        raise ValueError(f"{_rows_file(stem)}: rows of {known['dtype']} {known['row']}, not {rows.dtype} {rows.shape}")
     end = sum(size for _, size, _ in known["pieces"])
-    if _file(stem).stat().st_size != end:  # somebody else appended rows: the file is theirs now
-        _copy_beginning(_file(stem), end)
-    with _file(stem).open("ab") as stream:
+    if _rows_file(stem).stat().st_size != end:  # another state appended rows: the file is now its own
+        _copy_beginning(_rows_file(stem), end)
+    with _rows_file(stem).open("ab") as stream:
         known["pieces"].append(_write_piece(stream, rows))
     _write_list(stem, known)
 
 
-def map_rows(stem: Path) -> Rows:
+def map_rows(stem: Path) -> ArrayRows:
     """The array, mapped. Raises OSError; ValueError: a file was changed since, or cut short."""
     known = _read_list(stem)
     count = sum(rows for rows, _, _ in known["pieces"])
     shape, dtype = (count, *known["row"]), np.dtype(known["dtype"])
     if not count or not all(known["row"]):
         return np.zeros(shape, dtype)
-    if _file(stem).stat().st_size < sum(size for _, size, _ in known["pieces"]):
-        raise ValueError(f"{_file(stem)}: cut short")
-    mapped = np.memmap(_file(stem), dtype, "r", shape=shape)
-    _verify(_file(stem), mapped.data.cast("B"), known["pieces"])
+    if _rows_file(stem).stat().st_size < sum(size for _, size, _ in known["pieces"]):
+        raise ValueError(f"{_rows_file(stem)}: cut short")
+    mapped = np.memmap(_rows_file(stem), dtype, "r", shape=shape)
+    _verify_pieces(_rows_file(stem), mapped.data.cast("B"), known["pieces"])
     return np.asarray(mapped.view(np.ndarray))
 
 
 def count_rows(stem: Path) -> list[int]:
-    """How many rows each piece has. Raises OSError, ValueError."""
+    """The number of rows of each piece. Raises OSError, ValueError."""
     return [rows for rows, _, _ in _read_list(stem)["pieces"]]
 
 
-def _verify(file: Path, content: memoryview, pieces: list[list[int]]) -> None:
+def _verify_pieces(file: Path, content: memoryview, pieces: list[list[int]]) -> None:
     status, begin = file.stat(), 0
     for _, size, checksum in pieces:
         mark = (status.st_ino, status.st_mtime_ns, begin, checksum)
@@ -88,7 +87,7 @@ def _verify(file: Path, content: memoryview, pieces: list[list[int]]) -> None:
         begin += size
 
 
-def _write_piece(stream: Any, rows: Rows) -> list[int]:
+def _write_piece(stream: Any, rows: ArrayRows) -> list[int]:
     content = np.ascontiguousarray(rows).data.cast("B") if rows.size else memoryview(b"")
     stream.write(content)
     return [len(rows), len(content), zlib.crc32(content)]
@@ -96,30 +95,26 @@ def _write_piece(stream: Any, rows: Rows) -> list[int]:
 
 def _copy_beginning(file: Path, end: int) -> None:
     """A separate file with the first bytes of one that others share."""
-    scratch = file.with_name(f".{file.name}.copy")
-    with file.open("rb") as source, scratch.open("wb") as copy:
+    with file.open("rb") as source, replace_file(file) as beside, beside.open("wb") as copy:
         left = end
         while piece := source.read(min(left, 1 << 22)):
             copy.write(piece)
             left -= len(piece)
-    if left:
-        raise ValueError(f"{file}: cut short")
-    scratch.replace(file)
+        if left:
+            raise ValueError(f"{file}: cut short")
 
 
 def _read_list(stem: Path) -> dict[str, Any]:
-    return dict(json.loads(bytes(map_sealed(_list(stem)))))
+    return dict(json.loads(bytes(map_sealed(_list_file(stem)))))
 
 
 def _write_list(stem: Path, known: dict[str, Any]) -> None:
-    scratch = _list(stem).with_name(f".{stem.name}.json.new")
-    scratch.write_bytes(seal(json.dumps(known).encode()))
-    scratch.replace(_list(stem))
+    write_file(_list_file(stem), seal(json.dumps(known).encode()))
 
 
-def _file(stem: Path) -> Path:
+def _rows_file(stem: Path) -> Path:
     return stem.with_name(f"{stem.name}.rows")
 
 
-def _list(stem: Path) -> Path:
+def _list_file(stem: Path) -> Path:
     return stem.with_name(f"{stem.name}.json")

@@ -8,61 +8,30 @@ are known is not read again.
 from __future__ import annotations
 
 import os
-from collections import defaultdict
 from collections.abc import Callable, Container, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
-from typing import Any, Generic, Protocol, TypeVar, cast, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, Float32
 
 from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.vectors import check_rows, find_unusable, say_no_vector
-from viewfinder.errors import BadInput, check_path, check_type
+from viewfinder.errors import BadInput
 from viewfinder.pictures import BadFile, DecodedFile, Decoders, FoundFile, Outcome, absolute_root, walk
 from viewfinder.store.manifest import Manifest, Matched
 from viewfinder.store.objects import is_gone, parse_url, walk_objects
+from viewfinder.store.reports import AddReport, Progress
 from viewfinder.store.rows import Failure, FileRecord, PictureRow
 from viewfinder.store.store import Store
-from viewfinder.store.tables import SECONDS, pace_batches
+from viewfinder.store.tables import COMMIT_EVERY_S, pace_batches
 
-Entry = TypeVar("Entry")
-
-MAX_FAILURES = 1000
+MAX_LISTED_FAILURES = 1000
 """Failures that a report lists; the store has them all."""
-
-
-@dataclass
-class AddReport:
-    """What `add` did. `stopped` says that it was interrupted between batches; adding again resumes.
-
-    `found`: files, and places that could not be read. Once all is read, it is the sum of `added`, `changed`,
-    `moved`, `unchanged`, `duplicates` (copies of pictures that are here) and `quarantined`. `failures` are the first
-    of those in quarantine, `MAX_FAILURES` at most.
-    """
-
-    found: int = 0
-    added: int = 0
-    changed: int = 0
-    moved: int = 0
-    unchanged: int = 0
-    duplicates: int = 0
-    quarantined: int = 0
-    described: int = 0
-    stopped: bool = False
-    failures: list[Failure] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-
-Rows = Iterable[Mapping[str, object]]
-"""A table of one's own: each row a mapping of columns to values."""
-
-Progress = Callable[[int, int], None]
-"""Called after each batch: files done, files to do."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,8 +51,8 @@ class Embedder(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class _Batch:
-    """What became of some files; `raw_nr` are the vectors of the pictures that are `new`, when they are made."""
+class _PictureBatch:
+    """Outcomes of some files; `raw_nr` will hold the vectors of the pictures that are `new`."""
 
     outcomes: Sequence[Outcome]
     new: Mapping[str, DecodedFile]
@@ -115,9 +84,9 @@ class Ingest:
         self._report = AddReport()
 
     def plan(self, roots: Sequence[Path]) -> AddReport:
-        """What `run` would read, without reading or writing anything (`--dry-run`)."""
+        """Counts the files that `run` would read, without reading or writing anything (`--dry-run`)."""
         with Manifest.opened() as self._manifest:
-            matched = self._match(roots)
+            matched = self._match_places(roots)
         return AddReport(
             found=matched.found,
             added=matched.to_read,
@@ -138,20 +107,21 @@ class Ingest:
         `note` is called with the current report before the first batch and after each one.
         """
         with Manifest.opened() as self._manifest:
-            matched = self._match(roots)
+            matched = self._match_places(roots)
             self._report.found, self._report.unchanged = matched.found, matched.unchanged
             for unreadable in self._manifest.unreadable():
-                self._quarantine(unreadable)
+                self._quarantine_files(unreadable)
             # Places below these roots that could not be read before, and now can (or are gone).
-            places, above = self._manifest.places_no_longer_found(), _absolute(roots)
+            places, above = self._manifest.places_no_longer_found(), _make_absolute(roots)
             if healed := [str(place) for place in places if any(place.is_relative_to(root) for root in above)]:
                 self._store.forget_failures(healed)
             self._count_failures(matched.failures, matched.still_failed)
             note(self._report)
             done = 0
-            with self._outcomes(self._manifest.to_read()) as outcomes, closing(self._batches(outcomes)) as batches:
+            files = self._manifest.to_read()
+            with self._read_files(files) as outcomes, closing(self._make_batches(outcomes)) as batches:
                 for batch in batches:
-                    self._take(batch)
+                    self._take_batch(batch)
                     done += len(batch.outcomes)
                     note(self._report)
                     if progress is not None:
@@ -162,7 +132,7 @@ class Ingest:
         return self._report
 
     @contextmanager
-    def _outcomes(self, files: Iterable[FoundFile]) -> Iterator[Iterator[Outcome]]:
+    def _read_files(self, files: Iterable[FoundFile]) -> Iterator[Iterator[Outcome]]:
         """The outcomes of files, in their order: decoded here, or embedded elsewhere."""
         if self._embedder is not None:
             yield self._embedder.embed(files)
@@ -170,15 +140,15 @@ class Ingest:
         with Decoders(self._workers, fit=self._encoder.fit) as decoders:
             yield decoders.decode(file.path for file in files)
 
-    def _match(self, roots: Sequence[Path]) -> Matched:
+    def _match_places(self, roots: Sequence[Path]) -> Matched:
         """Fills the manifest: what is below the roots, without what is known and did not change."""
-        places = _absolute(roots)
+        places = _make_absolute(roots)
         self._manifest.learn(self._store, self._encoder.raw_version)
         folders = [place for place in places if parse_url(place) is None]
         self._manifest.find(walk(folders, follow_links=self._follow_links))
         for url in filter(None, map(parse_url, places)):
             self._manifest.find(walk_objects(url))
-        matched = self._manifest.match(MAX_FAILURES)
+        matched = self._manifest.match(MAX_LISTED_FAILURES)
         if not matched.found:
             where = ", ".join(map(str, roots))
             raise BadInput(
@@ -187,18 +157,18 @@ class Ingest:
             )
         return matched
 
-    def _batches(self, outcomes: Iterator[Outcome]) -> Generator[_Batch, None, None]:
+    def _make_batches(self, outcomes: Iterator[Outcome]) -> Generator[_PictureBatch, None, None]:
         """Batches to be stored, with their vectors. While the caller stores one, those of the next are being made.
 
         A batch waits for its successor only if files come fast: what took long to read is to be stored at once.
         """
-        waiting: _Batch | None = None
+        waiting: _PictureBatch | None = None
         with ThreadPoolExecutor(1, thread_name_prefix="encoding") as encoding:
             asked = monotonic()
             for drawn in pace_batches(outcomes):
-                is_slow = monotonic() - asked > SECONDS
+                is_slow = monotonic() - asked > COMMIT_EVERY_S
                 new = self._find_new(drawn, () if waiting is None else waiting.new)
-                batch = _Batch(drawn, new, encoding.submit(self._raw_vectors, list(new.values())))
+                batch = _PictureBatch(drawn, new, encoding.submit(self._encode_pictures, list(new.values())))
                 if waiting is not None:
                     yield waiting
                 wait([batch.raw_nr])
@@ -218,14 +188,14 @@ class Ingest:
             new.setdefault(outcome.id, outcome)
         return new
 
-    def _take(self, batch: _Batch) -> None:
+    def _take_batch(self, batch: _PictureBatch) -> None:
         """One batch: bad files into quarantine, pictures into the store."""
         new, vectors, unusable = self._find_vectors(batch)
         # Copies of a picture that has just been found unusable may follow in this batch.
-        outcomes = [_reject(outcome, self._unusable | unusable) for outcome in batch.outcomes]
+        outcomes = [_reject_unusable(outcome, self._unusable | unusable) for outcome in batch.outcomes]
         self._unusable = unusable
         bad = [outcome for outcome in outcomes if isinstance(outcome, BadFile)]
-        self._quarantine([Failure(str(file.path), file.size, file.mtime_ns, file.reason) for file in bad])
+        self._quarantine_files([Failure(str(file.path), file.size, file.mtime_ns, file.reason) for file in bad])
         pictures = [outcome for outcome in outcomes if isinstance(outcome, DecodedFile)]
         if healed := [str(picture.path) for picture in pictures if self._manifest.has_failed(str(picture.path))]:
             self._store.forget_failures(healed)
@@ -236,7 +206,7 @@ class Ingest:
                 touched.add(before)
                 self._remove_file(before, path)  # it held a picture, and no longer does
         for picture in pictures:
-            touched |= self._place(picture)
+            touched |= self._place_file(picture)
         if new:
             self._store.keep_originals({picture: read.path for picture, read in new.items()})
             self._store.add([self._rows[picture] for picture in new], vectors)
@@ -244,7 +214,7 @@ class Ingest:
         self._store.replace([self._rows[picture] for picture in sorted(touched - new.keys())])
 
     def _find_vectors(
-        self, batch: _Batch
+        self, batch: _PictureBatch
     ) -> tuple[dict[str, DecodedFile], dict[str, Float[np.ndarray, "n _"]], dict[str, str]]:
         """The new pictures of a batch, their vectors in each space, and those that have no usable one, with the reason.
 
@@ -276,13 +246,13 @@ class Ingest:
         known = sorted(picture for picture in ids if self._manifest.has_vector(picture) is not None)
         return {row.id: row for row in self._store.rows_of(known)}
 
-    def _raw_vectors(self, pictures: Sequence[DecodedFile]) -> Float[np.ndarray, "n raw"]:
+    def _encode_pictures(self, pictures: Sequence[DecodedFile]) -> Float[np.ndarray, "n raw"]:
         embedded = [picture.raw_g for picture in pictures if isinstance(picture, EmbeddedFile)]
         if embedded and len(embedded) == len(pictures):
             return np.stack(embedded)
         return self._encoder.pictures([picture.pixels for picture in pictures]).global_bd
 
-    def _place(self, picture: DecodedFile) -> set[str]:
+    def _place_file(self, picture: DecodedFile) -> set[str]:
         """Records that `picture` lies at its path now; returns the ids whose rows changed."""
         path = str(picture.path)
         file = FileRecord(path, picture.size, picture.mtime_ns)
@@ -318,134 +288,22 @@ class Ingest:
         self._rows[picture] = replace(row, files=tuple(file for file in row.files if file.path != path))
         self._manifest.remove_file(path)
 
-    def _quarantine(self, failures: Sequence[Failure]) -> None:
+    def _quarantine_files(self, failures: Sequence[Failure]) -> None:
         self._store.quarantine(failures)
         self._manifest.add_failures(failures)
         self._count_failures(failures, len(failures))
 
     def _count_failures(self, failures: Sequence[Failure], count: int) -> None:
-        self._report.failures += failures[: MAX_FAILURES - len(self._report.failures)]
+        self._report.failures += failures[: MAX_LISTED_FAILURES - len(self._report.failures)]
         self._report.quarantined += count
 
 
-def _reject(outcome: Outcome, unusable: Mapping[str, str]) -> Outcome:
+def _reject_unusable(outcome: Outcome, unusable: Mapping[str, str]) -> Outcome:
     """The outcome, as a bad file if its picture is among those that have no usable vector."""
     if isinstance(outcome, BadFile) or (why := unusable.get(outcome.id)) is None:
         return outcome
     return BadFile(outcome.path, outcome.size, outcome.mtime_ns, why)
 
 
-def _absolute(roots: Sequence[Path]) -> list[Path]:
+def _make_absolute(roots: Sequence[Path]) -> list[Path]:
     return [absolute_root(root) if (url := parse_url(root)) is None else Path(url) for root in roots]
-
-
-def note_descriptions(
-    store: Store, captions: Mapping[Path, Sequence[str]], catalogue: Mapping[Path, Sequence[Mapping[str, str]]]
-) -> int:
-    """Records captions and catalogue rows with the pictures at these paths; returns how many pictures changed.
-
-    Captions come to those that are known. A catalogue's columns take the place of what they said before of a picture
-    that it has: of a column of which it says nothing now, nothing is left.
-    """
-    changed = []
-    for row in store.rows():
-        paths = [Path(file.path) for file in row.files]
-        said = [caption for path in paths for caption in captions.get(path, ())]
-        values: dict[str, list[str]] = defaultdict(list)
-        for path in paths:
-            for entry in catalogue.get(path, ()):
-                for name, value in entry.items():
-                    values[name].append(value)
-        told = {name: tuple(dict.fromkeys(filter(None, found))) for name, found in values.items()}
-        attributes = {name: found for name, found in (dict(row.attributes) | told).items() if found}
-        updated = replace(row, captions=tuple(dict.fromkeys((*row.captions, *said))), attributes=attributes)
-        if updated != row:
-            changed.append(updated)
-    store.replace(changed)
-    return len(changed)
-
-
-@dataclass(frozen=True)
-class PictureTable(Generic[Entry]):
-    """A table about pictures as read: its name, the picture that each entry names, the entries, and what was left out
-    of it (`data.files.Dropped`).
-    """
-
-    name: str = ""
-    keys: Sequence[str] = ()
-    entries: Sequence[Entry] = ()
-    left_out: Sequence[Any] = ()
-
-    def named(self, ids: Mapping[str, str]) -> PictureTable[Entry]:
-        """The same with a file of the picture in place of a picture's id."""
-        return replace(self, keys=[ids.get(key, key) for key in self.keys])
-
-    def match(self, paths: Iterable[Path]) -> tuple[dict[Path, list[Entry]], list[str]]:
-        """The entries about each file, and what is to be said of the others."""
-        from viewfinder.data import match_keys
-
-        found = match_keys(self.keys, paths)
-        unclear = {one.key: one for one in found.ambiguous}
-        strangers = [self.keys[position] for position in found.unmatched]
-        unknown = [key for key in strangers if key not in unclear]
-        either = [unclear[key] for key in strangers if key in unclear]
-        notes = []
-        if self.left_out:
-            first = self.left_out[0]
-            notes.append(f"{self.name}: left out: {len(self.left_out):,} (first: {first.record}: {first.reason})")
-        if unknown:
-            notes.append(f"{self.name}: about no picture in the library: {len(unknown):,} (first: {unknown[0]})")
-        if either:
-            first = either[0]
-            notes.append(
-                f"{self.name}: about one of several files: {len(either):,} (first: {first.key}, which may be "
-                f"{first.paths[0]} or {first.paths[1]}): write more of the path"
-            )
-        files = {path: [self.entries[position] for position in positions] for path, positions in found.files.items()}
-        return files, notes
-
-
-@dataclass(frozen=True)
-class PictureDescriptions:
-    """Captions and catalogue rows as read, to be matched with the library's files.
-
-    A catalogue's entry has an empty text for each column of which it says nothing.
-    """
-
-    captions: PictureTable[Sequence[str]]
-    catalogue: PictureTable[Mapping[str, str]]
-
-    @staticmethod
-    def read(captions: str | Path | Rows | None, catalogue: str | Path | Rows | None) -> PictureDescriptions | None:
-        """Reads the tables before anything is added: a damaged one should be reported at once. Raises BadInput."""
-        if captions is None and catalogue is None:
-            return None
-        from viewfinder.data import make_table, read_captions_csv, read_catalogue, read_table
-
-        def read(name: str, table: str | Path | Rows) -> Any:
-            check_type(name, table, str, os.PathLike, Iterable)
-            is_file = isinstance(table, str | os.PathLike)
-            return read_table(check_path(name, table)) if is_file else make_table(name, cast(Rows, table))
-
-        said, known = PictureTable[Sequence[str]](), PictureTable[Mapping[str, str]]()
-        if captions is not None:
-            table = read("captions", captions)
-            pictures, report = read_captions_csv(table)
-            keys, texts = [str(one.path) for one in pictures], [one.captions for one in pictures]
-            said = PictureTable(table.path.name, keys, texts, report.dropped)
-        if catalogue is not None:
-            goods = read_catalogue(read("catalogue", catalogue))
-            unsaid = dict.fromkeys(goods.attributes, "")
-            keys, values = [row.key for row in goods.rows], [unsaid | row.values for row in goods.rows]
-            known = PictureTable(goods.path.name, keys, values, goods.report.dropped)
-        return PictureDescriptions(said, known)
-
-    def apply(self, store: Store) -> tuple[int, list[str]]:
-        """Records them with the pictures they are about; returns how many, and what is to be said of the others."""
-        rows = store.rows()
-        paths = [Path(file.path) for row in rows for file in row.files]
-        ids = {row.id: row.files[0].path for row in rows if row.files}
-        said, notes = self.captions.named(ids).match(paths)
-        known, more = self.catalogue.named(ids).match(paths)
-        captions = {path: [text for texts in found for text in texts] for path, found in said.items()}
-        return note_descriptions(store, captions, known), [*notes, *more]

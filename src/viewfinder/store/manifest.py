@@ -17,7 +17,7 @@ from viewfinder.pictures import FoundFile, UnreadablePlace, can_be_read_now
 from viewfinder.store.rows import Failure, pack_text, unpack_text
 from viewfinder.store.store import Store
 
-CHUNK = 10_000
+MAX_PLACES = 10_000
 """Unreadable places that are in memory at once."""
 
 _TABLES = """
@@ -35,7 +35,7 @@ _STILL_FAILED = "FROM found NATURAL JOIN failures WHERE NOT can_be_read_now(reas
 
 @dataclass(frozen=True)
 class Matched:
-    """What was found: counts that add up to `found`, and the first `failures` of the bad files that did not change."""
+    """Counts of the places found, which add up to `found`; `failures` are the first bad files that did not change."""
 
     found: int
     unreadable: int
@@ -46,7 +46,7 @@ class Matched:
 
 
 class Manifest:
-    """What is known (`learn`) and what was found (`find`); `match` takes out of this what need not be read."""
+    """Known files (`learn`) and those found now (`find`), out of which `match` takes all that need not be read."""
 
     def __init__(self) -> None:
         self._database = sqlite3.connect("")  # a temporary file of SQLite's own
@@ -89,19 +89,19 @@ class Manifest:
         for place in places:
             path = pack_text(str(place.path))
             if isinstance(place, FoundFile):
-                self._change("INSERT OR REPLACE INTO found VALUES (?, ?, ?)", path, place.size, place.mtime_ns)
+                self._execute("INSERT OR REPLACE INTO found VALUES (?, ?, ?)", path, place.size, place.mtime_ns)
             else:
-                self._change("INSERT OR REPLACE INTO unreadable VALUES (?, ?)", path, pack_text(place.reason))
+                self._execute("INSERT OR REPLACE INTO unreadable VALUES (?, ?)", path, pack_text(place.reason))
 
     def match(self, most: int) -> Matched:
         """Takes out of what was found the files that need not be read again; lists `most` failures, by path."""
         [[files, unreadable]] = self._database.execute(
             "SELECT (SELECT count(*) FROM found), (SELECT count(*) FROM unreadable)"
         )
-        unchanged = self._change(f"DELETE FROM found WHERE path IN (SELECT path {_UNCHANGED})")
+        unchanged = self._execute(f"DELETE FROM found WHERE path IN (SELECT path {_UNCHANGED})")
         listed = f"SELECT path, size, mtime_ns, reason {_STILL_FAILED} ORDER BY path LIMIT ?"
         failures = list(map(_to_failure, self._database.execute(listed, (most,))))
-        failed = self._change(f"DELETE FROM found WHERE path IN (SELECT path {_STILL_FAILED})")
+        failed = self._execute(f"DELETE FROM found WHERE path IN (SELECT path {_STILL_FAILED})")
         return Matched(files + unreadable, unreadable, unchanged, failed, files - unchanged - failed, failures)
 
     # -- while files are read
@@ -114,7 +114,7 @@ class Manifest:
     def unreadable(self) -> Iterator[list[Failure]]:
         """The places that could not be looked into, by path, some thousands at a time."""
         rows = self._database.execute("SELECT path, 0, 0, reason FROM unreadable ORDER BY path")
-        while chunk := rows.fetchmany(CHUNK):
+        while chunk := rows.fetchmany(MAX_PLACES):
             yield list(map(_to_failure, chunk))
 
     def places_no_longer_found(self) -> Iterator[Path]:
@@ -141,11 +141,11 @@ class Manifest:
 
     def put_file(self, path: str, picture: str) -> None:
         """From now on this picture lies there."""
-        self._change("INSERT OR REPLACE INTO files VALUES (?, 0, 0, ?)", pack_text(path), picture)
+        self._execute("INSERT OR REPLACE INTO files VALUES (?, 0, 0, ?)", pack_text(path), picture)
 
     def remove_file(self, path: str) -> None:
         """From now on no picture lies there."""
-        self._change("DELETE FROM files WHERE path = ?", pack_text(path))
+        self._execute("DELETE FROM files WHERE path = ?", pack_text(path))
 
     def add_vectors(self, pictures: Iterable[str]) -> None:
         """From now on these pictures have vectors."""
@@ -156,7 +156,7 @@ class Manifest:
         rows = ((pack_text(it.path), it.size, it.mtime_ns, pack_text(it.reason)) for it in failures)
         self._database.executemany("INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?)", rows)
 
-    def _change(self, statement: str, *values: str | int) -> int:
+    def _execute(self, statement: str, *values: str | int) -> int:
         """Returns how many rows that changed."""
         return self._database.execute(statement, values).rowcount
 

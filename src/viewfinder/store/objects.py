@@ -73,7 +73,7 @@ def walk_objects(url: str) -> Iterator[FoundFile | UnreadablePlace]:
 
 
 def read_picture(path: str | Path) -> bytes:
-    """What a picture's file holds, on disk or in object storage. Raises OSError."""
+    """The bytes of a picture's file, on disk or in object storage. Raises OSError."""
     url = parse_url(path)
     if url is None:
         return Path(path).read_bytes()

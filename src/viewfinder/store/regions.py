@@ -16,9 +16,8 @@ vector, `c` labels of a picture, `f` = n * r rows of a flat matrix.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -33,23 +32,25 @@ from viewfinder.errors import LibraryBusy
 from viewfinder.pictures import BadFile, DecodedFile, Decoders
 from viewfinder.plugins import refuse_reply
 from viewfinder.store.bucket import find_files
+from viewfinder.store.reports import FillReport, Progress
 from viewfinder.store.snapshot import Snapshot, read_filled_mark
 from viewfinder.store.store import Store
 from viewfinder.store.tables import (
     FILLED,
     PICTURES,
-    REGIONS,
+    REGIONS_PREFIX,
     TABLES,
     Tables,
     VectorReader,
     check_ids,
+    explain_missing,
     hold_lock,
-    missing_library,
     pace_batches,
     private_files,
     vectors_schema,
     vectors_to_arrow,
 )
+from viewfinder.whole_files import write_file
 
 SHAPE = b"regions"
 """The key in a table's schema for the number of regions per picture."""
@@ -61,7 +62,7 @@ class RegionTable:
     def __init__(self, folder: Path, raw_version: str) -> None:
         self.folder = folder
         self._tables = Tables(folder)
-        self._name = f"{REGIONS}{to_file_name(raw_version)}"
+        self._name = f"{REGIONS_PREFIX}{to_file_name(raw_version)}"
         self._lock = FileLock(folder / "filling.lock")
         self._reader = VectorReader(self._tables, self._name)
 
@@ -71,7 +72,7 @@ class RegionTable:
 
     def shape(self) -> tuple[int, int] | None:
         """Regions per picture and numbers per region; None before the first are stored."""
-        with self._tables.guarded():
+        with self._tables.translating_errors():
             if not self._tables.has(self._name):
                 return None
             schema = self._tables.connection.open_table(self._name).schema
@@ -105,8 +106,8 @@ class RegionTable:
         flat_nv = np.clip(regions_nre.reshape(pictures, regions * width), -most, most)
         rows = vectors_to_arrow(ids, flat_nv, regions * width)
         if not self._tables.has(PICTURES):  # moved away meanwhile: it must not be begun anew in its old place
-            raise missing_library(self.folder)
-        with self._tables.guarded(), private_files(self.folder):
+            raise explain_missing(self.folder)
+        with self._tables.translating_errors(), private_files(self.folder):
             self._tables.make(self._name, schema)
             self._tables.change(self._name).add(rows)
             self._tables.record()
@@ -115,32 +116,19 @@ class RegionTable:
         """Tells readers that a filling is done: they remake what they derived from fewer regions."""
         if not self._tables.has(self._name):
             return
-        with self._tables.guarded(), private_files(self.folder):
+        with self._tables.translating_errors(), private_files(self.folder):
             mark = f"{self._name}-{self._tables.connection.open_table(self._name).version}"
             if mark != read_filled_mark(self.folder):
-                scratch = self.folder / TABLES / f"{FILLED}.new-{os.getpid()}"
-                scratch.write_text(mark, encoding="utf-8")
-                scratch.replace(self.folder / TABLES / FILLED)
+                write_file(self.folder / TABLES / FILLED, mark)
                 if self._tables.bucket is not None:
                     self._tables.bucket.push(f"{TABLES}/{FILLED}")
 
 
-READ = 256
+MAX_READ = 256
 """Pictures whose vectors are read at once: 24 MB of the starter's regions."""
 
-LOOK_S = 0.5
-"""How often a process that waits for another filling checks its progress."""
-
-Progress = Callable[[int, int], None]
-"""Called after each batch: pictures done, pictures to do."""
-
-
-@dataclass(frozen=True)
-class FillReport:
-    """What a filling did: how many pictures got regions, and one file of each that could not, and why."""
-
-    made: int = 0
-    left_out: tuple[BadFile, ...] = ()
+PROGRESS_EVERY_S = 0.5
+"""The pause between two looks at the progress of another process that fills."""
 
 
 def fill_regions(
@@ -167,18 +155,18 @@ def fill_regions(
     with ExitStack() as stack:
         while True:
             try:
-                stack.enter_context(table.filling(LOOK_S))
+                stack.enter_context(table.filling(PROGRESS_EVERY_S))
                 break
             except LibraryBusy:  # another process fills: how far is it?
                 progress(len(wanted.keys() & table.ids()), len(wanted))
         done = table.ids()
         missing = {picture: paths for picture, paths in wanted.items() if picture not in done}
-        filled = _fill(table, encoder, missing, workers or os.cpu_count() or 1, progress)
+        filled = _fill_missing(table, encoder, missing, workers or os.cpu_count() or 1, progress)
         table.announce()
     return FillReport(filled.made, (*gone, *filled.left_out))
 
 
-def _fill(
+def _fill_missing(
     table: RegionTable, encoder: Encoder, files: Mapping[PictureId, Sequence[Path]], workers: int, progress: Progress
 ) -> FillReport:
     """Tries all pictures with their first files, then those that failed with their second, and so on."""
@@ -198,7 +186,7 @@ def _fill(
                         reason = outcome.reason if isinstance(outcome, BadFile) else "another picture by now"
                         bad[picture] = BadFile(outcome.path, outcome.size, outcome.mtime_ns, reason)
                 if good:
-                    regions_bre = _regions_of(encoder, [read.pixels for read in good.values()])
+                    regions_bre = _encode_regions(encoder, [read.pixels for read in good.values()])
                     for picture, why in _find_unusable_regions(encoder, list(good), regions_bre).items():
                         bad[picture] = BadFile(good[picture].path, good[picture].size, good[picture].mtime_ns, why)
                     kept = [row for row, picture in enumerate(good) if picture not in bad]
@@ -212,7 +200,7 @@ def _fill(
     return FillReport(made, tuple(bad.values()))
 
 
-def _regions_of(encoder: Encoder, pixels: Sequence[Pixels]) -> Float[np.ndarray, "b r e"]:
+def _encode_regions(encoder: Encoder, pixels: Sequence[Pixels]) -> Float[np.ndarray, "b r e"]:
     regions_bre = encoder.pictures(pixels, regions=True).regions_brd
     if regions_bre is None or np.ndim(regions_bre) != 3 or len(regions_bre) != len(pixels):
         given = "nothing" if regions_bre is None else f"an array of shape {np.shape(regions_bre)}"
@@ -244,13 +232,13 @@ class StoredVectors:
         self._table = RegionTable(store.folder, self.raw_version)
 
     def has_regions(self, snapshot: Snapshot) -> Bool[np.ndarray, " n"]:
-        """Which pictures have regions; kept beside the snapshot, so that a conversation begins without Lance (2 s)."""
+        """Whether pictures have regions; kept beside the snapshot, so that conversations begin without Lance (2 s)."""
 
-        def look(snapshot: Snapshot) -> Bool[np.ndarray, " n"]:
+        def find_filled(snapshot: Snapshot) -> Bool[np.ndarray, " n"]:
             known = self._table.ids()
             return np.fromiter((picture in known for picture in snapshot.ids), bool, len(snapshot))
 
-        return snapshot.derived(f"with-regions-{self.raw_version}", look, by_row=True)
+        return snapshot.derived(f"with-regions-{self.raw_version}", find_filled, by_row=True)
 
     def fill(self, snapshot: Snapshot, progress: Progress | None = None) -> FillReport:
         """Makes regions for all of these pictures; if any were made, the next snapshot knows."""
@@ -267,8 +255,8 @@ class StoredVectors:
             files = {row.id: [file.path for file in row.files] for row in self._store.rows() if row.id in missing}
             fill_regions(self._table, self._encoder, files)
             if self._table.shape() is None:  # no file could be read
-                shape = _regions_of(self._encoder, [np.zeros((1, 1, 3), np.uint8)]).shape[1:]
-        for some in (ids[start : start + READ] for start in range(0, len(ids), READ)):
+                shape = _encode_regions(self._encoder, [np.zeros((1, 1, 3), np.uint8)]).shape[1:]
+        for some in (ids[start : start + MAX_READ] for start in range(0, len(ids), MAX_READ)):
             whole_bg = np.asarray(self._global.read(some), np.float32)
             if not regions:
                 yield whole_bg, None

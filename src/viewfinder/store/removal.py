@@ -1,12 +1,13 @@
-"""Forgetting pictures: by what one means by them, and with the copies that a library keeps of them."""
+"""Forgetting pictures: those that are named, with the copies that a library keeps of them, and those that are gone."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from viewfinder.errors import UnknownName, check_type
+from viewfinder.errors import BadInput, UnknownName, check_type
 from viewfinder.pictures import absolute_path
 from viewfinder.pictures.thumbnails import SIZES, THUMBNAILS, thumbnail_path
 from viewfinder.store.bucket import find_bucket, original_name
@@ -24,7 +25,7 @@ class Selection:
 
     @staticmethod
     def of(store: Store, pictures: Sequence[PictureRow | str | Path]) -> Selection:
-        """What is meant by rows, ids and paths; a text is a path if no picture has it as its id."""
+        """The selection that rows, ids and paths make; a text is a path if no picture has it as its id."""
         for picture in pictures:
             check_type("picture", picture, PictureRow, str, Path)
         named = [it.id if isinstance(it, PictureRow) else it for it in pictures]
@@ -53,6 +54,54 @@ class Selection:
         """A row without the files that are meant."""
         kept = () if row.id in self.ids else tuple(file for file in row.files if not self.covers(file.path))
         return replace(row, files=kept)
+
+
+def prune_pictures(store: Store, roots: Sequence[str], *, dry_run: bool, force: bool) -> list[str]:
+    """Forgets files that are gone; returns the ids of pictures of which no file is left.
+
+    Raises BadInput, unless `force`: so much is gone that a drive may be unplugged.
+    """
+    rows = store.rows()
+    left = [replace(row, files=tuple(it for it in row.files if not store.has_lost(it.path))) for row in rows]
+    gone = [row.id for row in left if not row.files]
+    if not dry_run:
+        if gone and not force:
+            _check_roots(roots, rows, left)
+        _forget_rows(store, rows, left, [it.path for it in store.failures() if not os.path.lexists(it.path)])
+    return gone
+
+
+def remove_pictures(store: Store, meant: Selection, *, dry_run: bool) -> list[str]:
+    """Forgets a selection; returns the ids of pictures of which no file is left. Raises UnknownName: see `find`."""
+    rows, failures = meant.find(store)
+    left = [meant.leave(row) for row in rows]
+    gone = [row for row, rest in zip(rows, left, strict=True) if not rest.files]
+    if not dry_run:
+        delete_copies(store.folder, gone)  # before the rows: what is cut short can be repeated
+        _forget_rows(store, rows, left, failures)
+    return [row.id for row in gone]
+
+
+def _forget_rows(store: Store, rows: Sequence[PictureRow], left: Sequence[PictureRow], failures: Sequence[str]) -> None:
+    """Stores what is left of rows, takes failures out of quarantine, and gives the room back."""
+    store.delete([row.id for row in left if not row.files])
+    store.replace([new for new, old in zip(left, rows, strict=True) if new.files and new.files != old.files])
+    store.forget_failures(failures)
+    store.compact()
+
+
+def _check_roots(roots: Sequence[str], before: Sequence[PictureRow], after: Sequence[PictureRow]) -> None:
+    """Raises BadInput: nothing is left of a folder that was added, or more than half of all pictures are gone."""
+    advice = "is a drive unplugged? If they are to be forgotten, `viewfinder prune --force` does it"
+    for root in roots:
+        known, there = (
+            sum(file.path.startswith(f"{root.rstrip('/')}/") for row in rows for file in row.files)
+            for rows in (before, after)
+        )
+        if known and not there:
+            raise BadInput(f"nothing is left of {root}, where {known:,} pictures were: {advice}")
+    if 2 * (gone := sum(not row.files for row in after)) > len(after):
+        raise BadInput(f"{gone:,} of {len(after):,} pictures are gone: {advice}")
 
 
 def name_place(path: str | Path) -> str:

@@ -1,11 +1,11 @@
-"""What makes a repair safe to interrupt: it works on a copy, and keeps a journal of what it has found.
+"""Safety of a repair that is interrupted: it works on a copy, and keeps a journal of its findings.
 
     <library>/repair/tables/       tables that are being mended: links to the files of `tables/`, which stay
                      report.json   the journal, written before anything of the library is changed
                      before/       the tables as they were; removed when the whole repair is done
 
 The copy is mended and on the disk, and the journal too, before the folders change places in two renames: a repair that
-is killed before them begins anew with tables that nobody has touched, one that was killed between them does the second.
+is killed before them begins anew with untouched tables, one that was killed between them does the second.
 All that follows (vectors from files, spaces from vectors) is derived from what the tables lack, so it goes on where it
 stopped. The journal goes last: while it is there, `tables.check_repaired` keeps others from using a library that is
 half repaired, and no line of the report is forgotten.
@@ -16,26 +16,18 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from viewfinder.store.checksums import LANCE_FOLDERS, map_sealed, seal
+from viewfinder.store.reports import RepairReport
 from viewfinder.store.tables import GROWTH, REPAIR, REPORT, TABLES, private_files
+from viewfinder.whole_files import sync, write_file
 
 BEFORE = "before"
 _TOLD_NOTHING = "what an interrupted repair had found before this one: its report was damaged"
-
-
-@dataclass
-class RepairReport:
-    """What `repair` found damaged, what it repaired, and what is lost for good; one line each."""
-
-    damaged: list[str] = field(default_factory=list)
-    mended: list[str] = field(default_factory=list)
-    lost: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -75,15 +67,11 @@ class RepairJournal:
         home = folder / REPAIR
         with private_files(folder):
             home.mkdir(exist_ok=True)
-            scratch = home / f"{REPORT}.new"
             told = {
                 "report": asdict(self.report), "lost_rows": self.lost_rows, "reverted": sorted(self.reverted),
             }  # fmt: skip
-            scratch.write_bytes(seal(json.dumps(told).encode()))
-            _sync(scratch)
-            scratch.replace(home / REPORT)
-        _sync(home)
-        _sync(folder)
+            write_file(home / REPORT, seal(json.dumps(told).encode()), lasting=True)
+        sync(folder)
 
 
 def go_on_with_repair(folder: Path) -> RepairJournal:
@@ -96,9 +84,9 @@ def go_on_with_repair(folder: Path) -> RepairJournal:
         _put_in_place(folder)
     if (home / BEFORE).is_dir() and not (folder / TABLES).is_dir():
         (home / BEFORE).rename(folder / TABLES)
-    _remove(home / TABLES)  # not complete, and what it was made from is untouched
+    _remove_folder(home / TABLES)  # not complete, and what it was made from is untouched
     if not (home / REPORT).exists():
-        _remove(home)
+        _remove_folder(home)
         return RepairJournal()
     try:
         told = json.loads(bytes(map_sealed(home / REPORT)))
@@ -108,13 +96,13 @@ def go_on_with_repair(folder: Path) -> RepairJournal:
 
 
 @contextmanager
-def mended_copy(folder: Path, journal: RepairJournal) -> Iterator[Path]:
+def mend_copy(folder: Path, journal: RepairJournal) -> Iterator[Path]:
     """A folder with a copy of the library's tables, which takes their place at the end: whole, or not at all.
 
     Until then the library is untouched, whatever is raised. Raises OSError: there is no room for it.
     """
     home = folder / REPAIR
-    _remove(home / BEFORE)  # of an attempt that was completed: where both are, the copy is complete
+    _remove_folder(home / BEFORE)  # of an attempt that was completed: where both are, the copy is complete
     try:
         with private_files(folder):
             _link_tables(folder / TABLES, home / TABLES)
@@ -122,10 +110,10 @@ def mended_copy(folder: Path, journal: RepairJournal) -> Iterator[Path]:
         sync_tree(home / TABLES)
         journal.save(folder)
     except BaseException:
-        _remove(home / TABLES)  # a kill leaves it to the next repair
+        _remove_folder(home / TABLES)  # a kill leaves it to the next repair
         raise
     (folder / TABLES).rename(home / BEFORE)
-    _sync(home)
+    sync(home)
     _put_in_place(folder)
 
 
@@ -133,24 +121,24 @@ def end_repair(folder: Path) -> None:
     """Forgets the tables as they were, then the journal: the repair is done."""
     home = folder / REPAIR
     if home.exists():
-        _remove(home / BEFORE)
+        _remove_folder(home / BEFORE)
         (home / REPORT).unlink(missing_ok=True)
-        _sync(home)
-        _remove(home)
+        sync(home)
+        _remove_folder(home)
 
 
 def sync_tree(folder: Path) -> None:
     """Waits until all files below a folder, and their names, are on the disk."""
     for place, _, files in os.walk(folder):
         for name in files:
-            _sync(Path(place, name))
-        _sync(Path(place))
+            sync(Path(place, name))
+        sync(Path(place))
 
 
 def _put_in_place(folder: Path) -> None:
     (folder / REPAIR / TABLES).rename(folder / TABLES)
-    _sync(folder)
-    _sync(folder / REPAIR)
+    sync(folder)
+    sync(folder / REPAIR)
 
 
 def _link_tables(source: Path, target: Path) -> None:
@@ -175,17 +163,6 @@ def _link_or_copy(source: Path, target: Path, *, may_link: bool) -> None:
     shutil.copy2(source, target)
 
 
-def _remove(folder: Path) -> None:
+def _remove_folder(folder: Path) -> None:
     if folder.exists():
         shutil.rmtree(folder)
-
-
-def _sync(path: Path) -> None:
-    """Waits until a file, or the names in a folder, are on the disk."""
-    if sys.platform == "win32" and path.is_dir():
-        return
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

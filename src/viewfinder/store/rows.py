@@ -1,4 +1,4 @@
-"""What the store knows about pictures besides vectors: rows, their Arrow form, columns for filters and questions."""
+"""Facts about pictures beside their vectors: rows, their Arrow form, columns for filters and questions."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Failure:
 
 
 def to_values(value: object) -> tuple[str, ...]:
-    """What a catalogue column says of a picture: one value, or a list or tuple of several; None says nothing.
+    """A picture's values in a catalogue column, from one value, or a list or tuple of several; None is none.
 
     >>> to_values(12.5), to_values(["red", "blue", "red"]), to_values(None)
     (('12.5',), ('red', 'blue'), ())
@@ -232,10 +232,10 @@ class AttributeColumn:
         # Where each code comes from: the start of its picture in the source, plus its distance from the start in the
         # result.
         sources_c = np.repeat(self.offsets[:-1][rows_k] - offsets[:-1], counts_k) + np.arange(offsets[-1])
-        return AttributeColumn(self.name, self.values, offsets, self.codes[sources_c]).most_frequent_first()
+        return AttributeColumn(self.name, self.values, offsets, self.codes[sources_c]).sort_by_frequency()
 
-    def most_frequent_first(self) -> AttributeColumn:
-        """The same column with its values in the documented order, without those that no picture has."""
+    def sort_by_frequency(self) -> AttributeColumn:
+        """This column with its values in the documented order, without those that no picture has."""
         counts_v = np.bincount(self.codes, minlength=len(self.values)).tolist()
         held = [code for code, count in enumerate(counts_v) if count]
         order = sorted(held, key=lambda code: (-counts_v[code], self.values[code]))
@@ -280,7 +280,7 @@ class AttributeColumn:
         return tuple(self.values[code] for code in self.codes[self.offsets[row] : self.offsets[row + 1]])
 
     def mask(self, condition: str) -> Bool[np.ndarray, " n"]:
-        """Which pictures meet a condition: a value, or alternatives as in `red|blue`, ranges and dates among them.
+        """Whether pictures meet a condition: a value, or alternatives as in `red|blue`, ranges and dates among them.
 
         A range `LOW..HIGH` includes both ends, and one may be left out; a date may be a year, a month or a day
         (`2019-07..2020`). A text that is itself a value of the column means that value; capitals do not matter.
@@ -321,27 +321,27 @@ def build_columns(table: Any) -> dict[str, AttributeColumn]:
 
     Texts that many pictures share are read once: a million pictures take seconds.
     """
-    catalogue, row_to_text = _distinct(table["attributes"].combine_chunks())
+    catalogue, row_to_text = _find_distinct(table["attributes"].combine_chunks())
     stored = [json.loads(text) for text in catalogue]
     names = sorted({name for values in stored for name in values})
     taken = {name.casefold() for name in names}
     columns = {
         name: AttributeColumn.of(name, [values.get(name, ()) for values in stored]).take(row_to_text) for name in names
     }
-    return columns | {name: column for name, column in _fact_columns(table).items() if name not in taken}
+    return columns | {name: column for name, column in _build_fact_columns(table).items() if name not in taken}
 
 
-def _fact_columns(table: Any) -> dict[str, AttributeColumn]:
+def _build_fact_columns(table: Any) -> dict[str, AttributeColumn]:
     """The `FACTS` of pictures in Arrow."""
     import pyarrow.compute as pc
 
     whole = {name: table[name].combine_chunks() for name in ("format", "camera", "captured", "files")}
-    formats, row_to_format = _distinct(whole["format"])
-    cameras, row_to_camera = _distinct(whole["camera"])
+    formats, row_to_format = _find_distinct(whole["format"])
+    cameras, row_to_camera = _find_distinct(whole["camera"])
     # A packed text begins with a quotation mark.
-    months, row_to_month = _distinct(pc.utf8_slice_codeunits(pc.utf8_ltrim(whole["captured"], '"'), 0, 7))
+    months, row_to_month = _find_distinct(pc.utf8_slice_codeunits(pc.utf8_ltrim(whole["captured"], '"'), 0, 7))
     dates = [split_date(month) for month in months]
-    folders, row_to_folders = _distinct_folders(whole["files"])
+    folders, row_to_folders = _find_distinct_folders(whole["files"])
     return {
         "format": AttributeColumn.of("format", [(text or "",) for text in formats]).take(row_to_format),
         "year": AttributeColumn.of("year", [(year or "",) for year, _ in dates]).take(row_to_month),
@@ -351,15 +351,15 @@ def _fact_columns(table: Any) -> dict[str, AttributeColumn]:
     }
 
 
-def _distinct(array: Any) -> tuple[list[Any], Int64[np.ndarray, " n"]]:
+def _find_distinct(array: Any) -> tuple[list[Any], Int64[np.ndarray, " n"]]:
     """The distinct entries of an Arrow array, including None, and which of them each row has."""
     encoded = array.dictionary_encode(null_encoding="encode")
     return encoded.dictionary.to_pylist(), encoded.indices.to_numpy().astype(np.int64)
 
 
-def _distinct_folders(files: Any) -> tuple[list[tuple[str, ...]], Int64[np.ndarray, " n"]]:
+def _find_distinct_folders(files: Any) -> tuple[list[tuple[str, ...]], Int64[np.ndarray, " n"]]:
     """The distinct lists of folder names in which the files of one picture lie, and which list each picture has."""
-    paths, file_to_path = _distinct(files.flatten().field("path"))
+    paths, file_to_path = _find_distinct(files.flatten().field("path"))
     parents = [split(unpack_text(path))[0] for path in paths]
     # bytes of a name that are not valid unicode become question marks
     name_of = {parent: to_utf8(PurePath(parent).name) for parent in set(parents)}

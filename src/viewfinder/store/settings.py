@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import json
-import os
 import zlib
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from viewfinder.errors import NewerLibrary, NotALibrary
 from viewfinder.store.bucket import find_bucket
 from viewfinder.store.tables import TABLES, private_files
+from viewfinder.whole_files import write_file
 
 SETTINGS = "library.json"
-SCHEMA = "viewfinder/library"
-FORMAT = 1
-SCRATCH = f"{SETTINGS}.new-"
-"""The prefix of the name of a file that is being written."""
+LIBRARY_SCHEMA = "viewfinder/library"
+LIBRARY_FORMAT = 1
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What `library.json` holds. `head` is a file in the library, None for the encoder's own.
+    """The content of `library.json`. `head` is a file in the library, None for the encoder's own.
 
     `roots` are the folders that were added.
     """
@@ -33,7 +31,14 @@ class Settings:
     head: str | None = None
     previous: tuple[str, str | None] | None = None
     roots: tuple[str, ...] = ()
-    format: int = FORMAT
+    format: int = LIBRARY_FORMAT
+
+
+def add_roots(settings: Settings, roots: Iterable[str]) -> Settings:
+    """The settings after more folders were added; those inside others are left out."""
+    folders = {*settings.roots, *roots}
+    outer = sorted(one for one in folders if not folders.intersection(map(str, Path(one).parents)))
+    return replace(settings, roots=tuple(outer))
 
 
 def read_settings(file: Path) -> Settings:
@@ -42,14 +47,14 @@ def read_settings(file: Path) -> Settings:
         data = json.loads(file.read_text(encoding="utf-8"))
         checksum = data.pop("checksum", None)
         whole = dict(data)
-        if data.pop("schema", None) != SCHEMA:
+        if data.pop("schema", None) != LIBRARY_SCHEMA:
             raise ValueError("another schema")
-        if data["format"] > FORMAT:
+        if data["format"] > LIBRARY_FORMAT:
             raise NewerLibrary(
                 f"{file.parent} was written by a later viewfinder (format {data['format']}, "
-                f"this one reads {FORMAT}): upgrade viewfinder to open it"
+                f"this one reads {LIBRARY_FORMAT}): upgrade viewfinder to open it"
             )
-        if checksum not in (None, _checksum(whole)):
+        if checksum not in (None, _compute_checksum(whole)):
             raise ValueError("it was changed since it was written")
         previous, roots = data.pop("previous", None), tuple(data.pop("roots", ()))
         return Settings(**data, previous=None if previous is None else (previous[0], previous[1]), roots=roots)
@@ -60,16 +65,14 @@ def read_settings(file: Path) -> Settings:
 
 def write_settings(folder: Path, settings: Settings) -> None:
     """Replaces the settings of a library, and their copy. Raises OSError."""
-    data = {"schema": SCHEMA, **asdict(settings)}
-    text = json.dumps({**data, "checksum": _checksum(data)}, indent=2) + "\n"
+    data = {"schema": LIBRARY_SCHEMA, **asdict(settings)}
+    text = json.dumps({**data, "checksum": _compute_checksum(data)}, indent=2) + "\n"
     with private_files(folder):
         for place in (folder / TABLES / SETTINGS, folder / SETTINGS):
-            scratch = place.with_name(f"{SCRATCH}{os.getpid()}")
-            scratch.write_text(text, encoding="utf-8")
-            scratch.replace(place)
+            write_file(place, text)
     if (bucket := find_bucket(folder)) is not None:
         bucket.push(f"{TABLES}/{SETTINGS}", SETTINGS)
 
 
-def _checksum(data: Mapping[str, Any]) -> str:
+def _compute_checksum(data: Mapping[str, Any]) -> str:
     return f"{zlib.crc32(json.dumps(data, sort_keys=True).encode()):08x}"

@@ -1,6 +1,6 @@
-"""What searching reads: the pictures of one space of a library, one row each; mapped from disk (`snapshot_files`).
+"""Snapshots, read by searches: pictures of one space of a library, one row each, mapped from disk (`snapshot_files`).
 
-And which state of the tables that must be (`read_generation`).
+`read_generation` names the state of the tables that a snapshot must show.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from jaxtyping import Bool, Float32
 
 from viewfinder.encoders.base import to_file_name
 from viewfinder.store.bucket import find_files
-from viewfinder.store.checksums import listed_versions
+from viewfinder.store.checksums import list_versions
 from viewfinder.store.growing_arrays import extend_rows, map_rows, save_rows
 from viewfinder.store.rows import AttributeColumn, build_columns, find_column, split_date, unpack_text
-from viewfinder.store.tables import FILLED, PICTURES, SPACES, TABLES, VERSIONS, missing_library, private_files
+from viewfinder.store.tables import FILLED, PICTURES, SPACES, TABLES, VERSIONS, explain_missing, private_files
 
-DERIVED, BY_ROW, BLOCK = "derived-", "by-row-", "block-"
+DERIVED, BY_ROW, BY_BLOCK = "derived-", "by-row-", "block-"
 """Prefixes of files of arrays computed from a snapshot: as a whole, with one row per picture, or from one block."""
 
 CAPTURED = "captured"
@@ -79,7 +79,7 @@ class Snapshot:
             for picture, row in rows
         ]
 
-    @property
+    @cached_property
     def ids_to_order(self) -> Sequence[str] | None:
         """The ids, if rows are not in their order; they are then needed to break ties by id."""
         return None if self.ordered == len(self) else self.ids
@@ -115,7 +115,7 @@ class Snapshot:
         return facts | texts | {"year": year, "month": month, "folder": Path(self.paths(row)[0]).parent.name}
 
     def captions(self, row: int) -> tuple[str, ...]:
-        """What people wrote about the picture."""
+        """Texts that people wrote about the picture."""
         return self._captions.at(row)
 
     @cached_property
@@ -124,7 +124,7 @@ class Snapshot:
         return len(self._captions) > 0
 
     def attributes(self, row: int) -> dict[str, tuple[str, ...]]:
-        """What the catalogue says about the picture."""
+        """The picture's values in the catalogue, by column."""
         stored = json.loads(self._table["attributes"][row].as_py())
         return {name: tuple(values) for name, values in stored.items()}
 
@@ -187,7 +187,7 @@ class Snapshot:
         new ones.
         """
         if name not in self._derived:
-            stem = self._stem(BY_ROW if by_row else DERIVED, name)
+            stem = self._locate_derived(BY_ROW if by_row else DERIVED, name)
             known = _read_derived(stem)
             if known is None or (by_row and len(known) > len(self)):
                 known = self._keep_derived(stem, compute(self))
@@ -197,21 +197,21 @@ class Snapshot:
         return self._derived[name]
 
     def derived_by_block(self, name: str, compute: Callable[[Snapshot], np.ndarray]) -> list[tuple[int, np.ndarray]]:
-        """The same for each block of pictures alone, with its first row: of a snapshot that grew, only of new blocks.
+        """An array like that of `derived` for each block of pictures alone, with the block's first row.
 
-        `compute` is given the pictures of a block as a snapshot of their own.
+        `compute` is given the pictures of a block as a snapshot of their own; after growth, only those of new blocks.
         """
         found = []
         for first, end in pairwise((0, *self.block_ends)):
-            key, stem = f"{first}-{end}-{name}", self._stem(f"{BLOCK}{first}-{end}-", name)
+            key, stem = f"{first}-{end}-{name}", self._locate_derived(f"{BY_BLOCK}{first}-{end}-", name)
             if (known := self._derived.get(key)) is None and (known := _read_derived(stem)) is None:
-                known = self._keep_derived(stem, compute(self._block(first, end)))
+                known = self._keep_derived(stem, compute(self._take_block(first, end)))
             self._derived[key] = known
             found.append((first, known))
         return found
 
-    def _stem(self, prefix: str, name: str) -> Path | None:
-        """Where what is derived lies; None: in memory alone."""
+    def _locate_derived(self, prefix: str, name: str) -> Path | None:
+        """The place of a derived array; None: it is in memory alone."""
         return None if self.folder is None else self.folder / f"{prefix}{to_file_name(name)}"
 
     def _keep_derived(self, stem: Path | None, rows: np.ndarray, before: np.ndarray | None = None) -> np.ndarray:
@@ -231,7 +231,7 @@ class Snapshot:
         table, mark = self._table.slice(row), self.generation
         return Snapshot(self.matrix_nd[row:], table, {}, space=self.space, generation=mark, folder=None, ordered=0)
 
-    def _block(self, first: int, end: int) -> Snapshot:
+    def _take_block(self, first: int, end: int) -> Snapshot:
         """The pictures of these rows, in memory."""
         if (first, end) == (0, len(self)):
             return self
@@ -288,7 +288,7 @@ class TextLists:
 
 # -- which state of the tables a snapshot shows
 
-FORMAT = 3
+SNAPSHOT_FORMAT = 3
 """Increased when the meaning of a snapshot's files changes: older ones are then rebuilt."""
 
 _NEWEST_FIRST = 2**64 - 1
@@ -296,15 +296,15 @@ _NEWEST_FIRST = 2**64 - 1
 
 
 def read_generation(folder: Path, space: str) -> str:
-    """Which state of the tables a snapshot of this space must show; changes with every write. 0.1 ms.
+    """The state of the tables that a snapshot of this space must show; changes with every write. 0.1 ms.
 
     Regions count once a filling is done, because what is derived from them lies with the snapshot. Raises NotALibrary,
     DamagedLibrary.
     """
     state = read_state(folder)
     if state is None:
-        raise missing_library(folder)
-    return f"{FORMAT}:{state}:{read_filled_mark(folder)}:{space}"
+        raise explain_missing(folder)
+    return f"{SNAPSHOT_FORMAT}:{state}:{read_filled_mark(folder)}:{space}"
 
 
 def read_filled_mark(folder: Path) -> str:
@@ -316,7 +316,7 @@ def read_filled_mark(folder: Path) -> str:
         return "0"
 
 
-def newest_version(folder: Path, table: str) -> str | None:
+def find_newest_version(folder: Path, table: str) -> str | None:
     """A mark that changes with every commit to a library's table, from the names of its manifests; None: no table."""
     try:
         # Every turn asks for it, and joining paths would take longer than reading the folder.
@@ -326,10 +326,10 @@ def newest_version(folder: Path, table: str) -> str | None:
     return _mark_newest(names)
 
 
-def last_written_version(folder: Path, table: str) -> str | None:
-    """The same of a table that may be damaged: its newest version may be known only from the list of checksums."""
+def find_last_written_version(folder: Path, table: str) -> str | None:
+    """`find_newest_version` of a table that may be damaged: that version may be in the list of checksums only."""
     found = [path.name for path in (folder / TABLES / VERSIONS.format(table)).glob("*.manifest")]
-    return _mark_newest([*found, *listed_versions(folder / TABLES / f"{table}.lance")])
+    return _mark_newest([*found, *list_versions(folder / TABLES / f"{table}.lance")])
 
 
 def _mark_newest(names: Iterable[str]) -> str | None:
@@ -347,5 +347,5 @@ def read_state(folder: Path) -> str | None:
 
     The tables of vectors are left out: each write to one is followed by one to `pictures` or `spaces`.
     """
-    marks = [newest_version(folder, table) for table in (PICTURES, SPACES)]
+    marks = [find_newest_version(folder, table) for table in (PICTURES, SPACES)]
     return None if None in marks else ":".join(map(str, marks))

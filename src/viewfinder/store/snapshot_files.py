@@ -1,4 +1,4 @@
-"""Snapshots on disk: built from the tables, grown as pictures are added, removed when nobody opens them.
+"""Snapshots on disk: built from the tables, grown as pictures are added, removed when they are no longer opened.
 
     <library>/snapshots/<generation and space, hashed>/matrix.rows, .json      float32 (n d)
                                                        pictures-*.arrow        paths, facts, captions, attributes
@@ -38,7 +38,7 @@ from viewfinder.errors import LibraryError
 from viewfinder.store.checksums import map_sealed, seal, seal_file
 from viewfinder.store.growing_arrays import count_rows, extend_rows, link_rows, map_rows, save_rows
 from viewfinder.store.rows import FACTS, AttributeColumn, build_columns
-from viewfinder.store.snapshot import BLOCK, BY_ROW, Snapshot, hold_snapshots, read_generation
+from viewfinder.store.snapshot import BY_BLOCK, BY_ROW, Snapshot, hold_snapshots, read_generation
 from viewfinder.store.store import Store
 from viewfinder.store.tables import private_files, read_growth
 
@@ -74,13 +74,13 @@ def load_snapshot(folder: Path, space: str) -> Snapshot:
     mark = read_generation(folder, space)
     home = folder / "snapshots" / name_snapshot(mark)
     try:
-        return _open(home, space, mark)
+        return _open_snapshot(home, space, mark)
     except (OSError, ValueError, KeyError):
         pass  # absent, damaged, or cut short by a crash of the machine
     with suppress(OSError, ValueError, KeyError, LibraryError):  # else all of it is read
-        if _grow(folder, space, mark):
+        if _grow_snapshot(folder, space, mark):
             _remove_old(home)
-            return _open(home, space, mark)
+            return _open_snapshot(home, space, mark)
     try:
         table, matrix_nd = _read_store(folder, space)
     except LibraryError:
@@ -88,9 +88,9 @@ def load_snapshot(folder: Path, space: str) -> Snapshot:
             raise
         return load_snapshot(folder, space)  # a writer replaced the tables meanwhile
     try:
-        _write(home, table, matrix_nd, mark)
+        _write_snapshot(home, table, matrix_nd, mark)
         _remove_old(home)
-        return _open(home, space, mark)
+        return _open_snapshot(home, space, mark)
     except (OSError, ValueError, KeyError):  # read-only, full, or swept away by another process
         return Snapshot(matrix_nd, table, build_columns(table), space=space, generation=mark, folder=None)
 
@@ -98,7 +98,7 @@ def load_snapshot(folder: Path, space: str) -> Snapshot:
 def load_built_snapshot(folder: Path, mark: str) -> Snapshot | None:
     """The snapshot of this generation, present or earlier; None if there is none (any more)."""
     try:
-        return _open(folder / "snapshots" / name_snapshot(mark), mark.split(":", 4)[4], mark)
+        return _open_snapshot(folder / "snapshots" / name_snapshot(mark), mark.split(":", 4)[4], mark)
     except (OSError, ValueError, KeyError):
         return None
 
@@ -115,9 +115,9 @@ def _read_store(folder: Path, space: str) -> tuple[Any, Float32[np.ndarray, "n d
     return table.take(order).combine_chunks(), np.asarray(vectors_nd[kept], dtype=np.float32)
 
 
-def _write(home: Path, table: Any, matrix_nd: Float32[np.ndarray, "n d"], mark: str) -> None:
+def _write_snapshot(home: Path, table: Any, matrix_nd: Float32[np.ndarray, "n d"], mark: str) -> None:
     """Writes a snapshot's files."""
-    with _building(home) as folder:
+    with _build_beside(home) as folder:
         save_rows(folder / MATRIX, matrix_nd)
         save_columns(folder, build_columns(table))
         _write_table(folder, 0, table)
@@ -125,7 +125,7 @@ def _write(home: Path, table: Any, matrix_nd: Float32[np.ndarray, "n d"], mark: 
 
 
 @contextmanager
-def _building(home: Path) -> Iterator[Path]:
+def _build_beside(home: Path) -> Iterator[Path]:
     """A temporary folder, which is renamed to `home` at the end of the `with` block."""
     with private_files(home.parents[1]):
         folder = home.parent / f"{_BUILDING}{os.getpid()}-{uuid.uuid4().hex[:8]}"
@@ -139,7 +139,7 @@ def _building(home: Path) -> Iterator[Path]:
                 if not home.is_dir():
                     raise
                 try:
-                    _open(home, "", "")
+                    _open_snapshot(home, "", "")
                 except (OSError, ValueError, KeyError):
                     shutil.rmtree(home, ignore_errors=True)
                     folder.rename(home)
@@ -169,7 +169,7 @@ def read_tables(home: Path) -> list[Any]:
     return [pa.ipc.open_file(pa.py_buffer(map_sealed(file))).read_all() for file in files]
 
 
-def _open(home: Path, space: str, mark: str) -> Snapshot:
+def _open_snapshot(home: Path, space: str, mark: str) -> Snapshot:
     if not home.is_dir():
         raise FileNotFoundError(home)
     import pyarrow as pa
@@ -192,7 +192,7 @@ def _open(home: Path, space: str, mark: str) -> Snapshot:
 # -- growing
 
 
-def _grow(folder: Path, space: str, mark: str) -> bool:
+def _grow_snapshot(folder: Path, space: str, mark: str) -> bool:
     """Grows a snapshot from one of an earlier state, if only pictures were added since, and few."""
     home = folder / "snapshots" / name_snapshot(mark)
     with hold_snapshots(folder):
@@ -210,7 +210,7 @@ def _grow(folder: Path, space: str, mark: str) -> bool:
         columns = build_columns(table)
         if not can_grow(known, columns):
             return False
-        with _building(home) as building:
+        with _build_beside(home) as building:
             _link_and_extend(before, building, table, np.asarray(vectors_md, np.float32))
             grow_columns(before, building, columns, sum(counts))
             _write_generation(building, mark)
@@ -243,7 +243,7 @@ def _link_and_extend(before: Path, folder: Path, table: Any, vectors_md: Float32
     while len(tables) > 1 and tables[-1].num_rows <= table.num_rows:
         table = pa.concat_tables([tables.pop(), table])
     kept = sum(piece.num_rows for piece in tables)
-    for file in before.glob(f"{BLOCK}*.json"):
+    for file in before.glob(f"{BY_BLOCK}*.json"):
         if int(file.stem.split("-")[2]) <= kept:
             link_rows(file.with_suffix(""), folder / file.stem)
     for number in range(len(tables)):
@@ -277,7 +277,7 @@ def _is_abandoned(name: str) -> bool:
     return number.isdigit() and not psutil.pid_exists(int(number))
 
 
-LISTED = "columns.json"
+COLUMN_LIST = "columns.json"
 
 
 class StoredColumns(Mapping[str, AttributeColumn]):
@@ -292,7 +292,7 @@ class StoredColumns(Mapping[str, AttributeColumn]):
     def __getitem__(self, name: str) -> AttributeColumn:
         if name not in self._read:
             values, offsets, codes = self._parts[name]
-            self._read[name] = AttributeColumn(name, _parse_values(values), offsets, codes).most_frequent_first()
+            self._read[name] = AttributeColumn(name, _parse_values(values), offsets, codes).sort_by_frequency()
         return self._read[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -305,7 +305,7 @@ class StoredColumns(Mapping[str, AttributeColumn]):
 def save_columns(folder: Path, columns: Mapping[str, AttributeColumn]) -> None:
     """Writes columns into a folder. Raises OSError."""
     for number, column in enumerate(columns.values()):
-        _save(folder, number, column)
+        _save_column(folder, number, column)
     _write_list(folder, {name: number for number, name in enumerate(columns)})
 
 
@@ -334,7 +334,7 @@ def grow_columns(before: Path, folder: Path, added: Mapping[str, AttributeColumn
             _grow_column(before, folder, number, column)
         else:
             offsets = np.concatenate([np.zeros(count, np.int64), column.offsets])
-            _save(folder, number, AttributeColumn(name, column.values, offsets, column.codes))
+            _save_column(folder, number, AttributeColumn(name, column.values, offsets, column.codes))
     _write_list(folder, numbers)
 
 
@@ -349,7 +349,7 @@ def _grow_column(before: Path, folder: Path, number: int, added: AttributeColumn
     _write_values(folder, number, tuple(code))
 
 
-def _save(folder: Path, number: int, column: AttributeColumn) -> None:
+def _save_column(folder: Path, number: int, column: AttributeColumn) -> None:
     save_rows(folder / f"column-{number}.offsets", column.offsets)
     save_rows(folder / f"column-{number}.codes", column.codes)
     _write_values(folder, number, column.values)
@@ -360,11 +360,11 @@ def _write_values(folder: Path, number: int, values: tuple[str, ...]) -> None:
 
 
 def _write_list(folder: Path, numbers: Mapping[str, int]) -> None:
-    (folder / LISTED).write_bytes(seal(json.dumps(numbers).encode()))
+    (folder / COLUMN_LIST).write_bytes(seal(json.dumps(numbers).encode()))
 
 
 def _read_list(folder: Path) -> dict[str, int]:
-    return dict(json.loads(bytes(map_sealed(folder / LISTED))))
+    return dict(json.loads(bytes(map_sealed(folder / COLUMN_LIST))))
 
 
 def _read_parts(folder: Path, number: int) -> tuple[memoryview, np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""What snapshots know of pictures: where a repair finds the rows that the table of pictures has lost.
+"""Rows of pictures in snapshots, for a repair of a table of pictures that has lost some.
 
 Snapshots are ordered by what they hold, not by their times, which a copy of a library need not keep. Each says which
 state of the tables it shows; those of earlier viewfinders only have that state hashed in their names.
@@ -14,7 +14,7 @@ from pathlib import Path
 from viewfinder.store.checksums import map_sealed
 from viewfinder.store.growing_arrays import count_rows
 from viewfinder.store.rows import PictureRow, pictures_from_arrow
-from viewfinder.store.snapshot import FORMAT, last_written_version, read_filled_mark
+from viewfinder.store.snapshot import SNAPSHOT_FORMAT, find_last_written_version, read_filled_mark
 from viewfinder.store.snapshot_files import GENERATION, MATRIX, TABLE, name_snapshot
 from viewfinder.store.tables import PICTURES, SPACES, read_growth
 
@@ -35,7 +35,7 @@ class SnapshotRows:
 
 def read_snapshot_rows(folder: Path) -> Iterator[SnapshotRows]:
     """The pictures that a library's snapshots know: first those of the state that was written last."""
-    states = _states_that_only_grew(folder)
+    states = _find_grown_states(folder)
     versions = {state.split(":")[0]: -place for place, state in reversed(list(enumerate(states)))}
     names = _name_states(folder, states)
     ranked = []
@@ -53,12 +53,12 @@ def read_snapshot_rows(folder: Path) -> Iterator[SnapshotRows]:
     yield from (found for _, found in sorted(ranked, key=lambda each: each[0], reverse=True))
 
 
-def _states_that_only_grew(folder: Path) -> list[str]:
+def _find_grown_states(folder: Path) -> list[str]:
     """The last state of the tables, then earlier ones from which it differs by added pictures alone."""
-    last = last_written_version(folder, PICTURES)
+    last = find_last_written_version(folder, PICTURES)
     if last is None:
         return []
-    state, growth = f"{last}:{last_written_version(folder, SPACES)}", read_growth(folder)
+    state, growth = f"{last}:{find_last_written_version(folder, SPACES)}", read_growth(folder)
     found = [state]
     while state in growth and growth[state][0] not in found:
         state = growth[state][0]
@@ -69,7 +69,7 @@ def _states_that_only_grew(folder: Path) -> list[str]:
 def _name_states(folder: Path, states: Sequence[str]) -> Mapping[str, str]:
     """The version of the pictures by the first half of the name that a snapshot of these states has."""
     return {
-        name_snapshot(f"{FORMAT}:{state}:{filled}:").split("-")[0]: state.split(":")[0]
+        name_snapshot(f"{SNAPSHOT_FORMAT}:{state}:{filled}:").split("-")[0]: state.split(":")[0]
         for state in states
         for filled in ("0", read_filled_mark(folder))
     }

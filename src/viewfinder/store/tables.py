@@ -35,9 +35,9 @@ TABLES = "tables"
 PICTURES, SPACES, FAILURES = "pictures", "spaces", "failures"
 
 VERSIONS = "{}.lance/_versions"
-"""Where Lance keeps the manifests of a table: one file per version."""
+"""Lance's folder of the manifests of a table: one file per version."""
 
-REGIONS = "regions."
+REGIONS_PREFIX = "regions."
 """Prefix of the names of tables of regions."""
 
 FILLED = "regions.filled"
@@ -52,10 +52,10 @@ GROWTH_BYTES = 8_000_000
 REPAIR, REPORT = "repair", "report.json"
 """The folder of a repair in a library, and its journal in it (see `repair_journal`)."""
 
-BATCH = 500
+MAX_VALUES_A_FILTER = 500
 """Names in one SQL filter."""
 
-STREAMED = 4096
+STREAM_ROWS = 4096
 """Rows in a batch of a stream."""
 
 
@@ -79,7 +79,7 @@ class Tables:
         return import_lancedb().connect(self.folder / TABLES)
 
     def path(self, name: str) -> Path:
-        """Where a table lies."""
+        """The folder of a table."""
         return self.folder / TABLES / f"{name}.lance"
 
     def open(self, name: str) -> Any:
@@ -87,20 +87,20 @@ class Tables:
 
         Raises DamagedLibrary: files of it are not as they were written.
         """
-        self._check(name)
+        self._check_files(name)
         return self.connection.open_table(name)
 
     def was_filled(self, name: str) -> bool:
         """Whether the table has ever had a row; raises as `open`, and Lance is not imported."""
-        self._check(name)
+        self._check_files(name)
         return (self.path(name) / "data").is_dir()
 
-    def _check(self, name: str) -> None:
+    def _check_files(self, name: str) -> None:
         if damaged := find_damage(self.path(name)):
-            raise damaged_library(self.folder, f"{TABLES}/{name}.lance/{damaged[0]} is not as it was written")
+            raise explain_damage(self.folder, f"{TABLES}/{name}.lance/{damaged[0]} is not as it was written")
 
     def change(self, name: str) -> Any:
-        """The same table for a write, which `record` announces to readers; its files are not checked."""
+        """Opens a table for a write, which `record` announces to readers; its files are not checked."""
         self._note_change(name)
         return self.connection.open_table(name)
 
@@ -167,20 +167,20 @@ class Tables:
 
     def stream(self, name: str, *columns: str) -> Iterator[Any]:
         """These columns of all rows as Arrow batches, in no order; few of them are in memory at a time."""
-        yield from self.open(name).search().select(list(columns)).limit(None).to_batches(STREAMED)
+        yield from self.open(name).search().select(list(columns)).limit(None).to_batches(STREAM_ROWS)
 
     def delete_where(self, name: str, column: str, values: Sequence[str]) -> None:
         """Removes the rows that have one of these values."""
         for clause in sql_clauses(column, values):
             self.change(name).delete(clause)
 
-    def of_regions(self) -> list[str]:
+    def list_regions(self) -> list[str]:
         """Names of all tables of regions that can be opened."""
-        names = sorted(path.stem for path in (self.folder / TABLES).glob(f"{REGIONS}*.lance"))
+        names = sorted(path.stem for path in (self.folder / TABLES).glob(f"{REGIONS_PREFIX}*.lance"))
         return [name for name in names if self.has(name)]
 
     @contextmanager
-    def guarded(self) -> Iterator[None]:
+    def translating_errors(self) -> Iterator[None]:
         """Turns errors of Lance, of the disk, and of libraries that read damaged tables into one line for a user."""
         try:
             yield
@@ -197,7 +197,7 @@ class Tables:
 
 
 def read_growth(folder: Path) -> dict[str, tuple[str, list[str]]]:
-    """What `note_growth` recorded: for each later state, the earlier one and the pictures added between them."""
+    """The records of `note_growth`: for each later state, the earlier one and the pictures added between them."""
     try:
         lines = (folder / TABLES / GROWTH).read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
@@ -269,7 +269,7 @@ def hold_lock(lock: FileLock, folder: Path, timeout: float, busy: str) -> Iterat
     Raises NotALibrary: the folder is gone.
     """
     if not folder.is_dir():  # moved away: FileLock would make it anew
-        raise missing_library(folder)
+        raise explain_missing(folder)
     try:
         with private_files(folder):  # the lock is a file
             lock.acquire(timeout=timeout)
@@ -294,19 +294,19 @@ _WRAPPING = re.compile(r".*error(?:\(\w+\))?: |,?\s*\(?/\S*\.rs(?::\d+)*\)?", re
 
 
 def translate_error(error: BaseException, folder: Path) -> LibraryError:
-    """What to tell a user about an error of Lance, Arrow, the operating system or an object store."""
+    """The user's error for one of Lance, Arrow, the operating system or an object store."""
     if (bucket := find_bucket(folder)) is not None:
-        return bucket.translate(error)
+        return bucket.translate_error(error)
     text = _WRAPPING.sub("", " ".join(str(error).split())).replace(f"{folder}/", "")
     number = error.errno if isinstance(error, OSError) else None
     if number in (errno.ENOSPC, errno.EDQUOT) or re.search("no space left|os error 28|disk quota", text.lower()):
         return DiskFull(f"the disk is full at {folder}: free some space and try again; nothing acknowledged is lost")
     if number not in (None, errno.EIO) or re.search("permission denied|read-only|too many open files", text.lower()):
         return LibraryError(f"the library in {folder} cannot be read or written: {text[:300]}")
-    return damaged_library(folder, text[:300])
+    return explain_damage(folder, text[:300])
 
 
-def damaged_library(folder: Path, what: str) -> DamagedLibrary:
+def explain_damage(folder: Path, what: str) -> DamagedLibrary:
     """The error that says what to do about damage."""
     return DamagedLibrary(f"the library in {folder} is damaged ({what}): mend it with `viewfinder repair {folder}`")
 
@@ -314,7 +314,7 @@ def damaged_library(folder: Path, what: str) -> DamagedLibrary:
 def check_repaired(folder: Path) -> None:
     """Raises DamagedLibrary if a repair has begun to change the library, and has not come to its end. 2 us."""
     if is_half_repaired(folder):
-        raise half_repaired_library(folder)
+        raise explain_half_repair(folder)
 
 
 def is_half_repaired(folder: Path) -> bool:
@@ -322,7 +322,7 @@ def is_half_repaired(folder: Path) -> bool:
     return os.path.lexists(f"{folder}/{REPAIR}/{REPORT}")
 
 
-def half_repaired_library(folder: Path) -> DamagedLibrary:
+def explain_half_repair(folder: Path) -> DamagedLibrary:
     """The error that says how to go on with a repair."""
     return DamagedLibrary(
         f"the library in {folder} is half repaired: a repair was interrupted, or is still at work; "
@@ -330,12 +330,12 @@ def half_repaired_library(folder: Path) -> DamagedLibrary:
     )
 
 
-def missing_library(folder: Path) -> LibraryError:
+def explain_missing(folder: Path) -> LibraryError:
     """The error that says what a library lacks: everything, or its table of pictures."""
     if is_half_repaired(folder):
-        return half_repaired_library(folder)
+        return explain_half_repair(folder)
     if any((folder / TABLES).glob("vectors.*")):
-        return damaged_library(folder, f"{TABLES}/{PICTURES}.lance is missing")
+        return explain_damage(folder, f"{TABLES}/{PICTURES}.lance is missing")
     return NotALibrary(f"{folder} holds no library: check the path, or make one there with `viewfinder add`")
 
 
@@ -346,9 +346,9 @@ def check_ids(ids: Sequence[str]) -> None:
 
 
 def sql_clauses(column: str, values: Sequence[str]) -> Iterator[str]:
-    """SQL filters `column IN (...)`, `BATCH` values at a time."""
-    for start in range(0, len(values), BATCH):
-        literals = ", ".join("'" + value.replace("'", "''") + "'" for value in values[start : start + BATCH])
+    """SQL filters `column IN (...)`, `MAX_VALUES_A_FILTER` values at a time."""
+    for some in (values[at : at + MAX_VALUES_A_FILTER] for at in range(0, len(values), MAX_VALUES_A_FILTER)):
+        literals = ", ".join("'" + value.replace("'", "''") + "'" for value in some)
         yield f"{column} IN ({literals})"
 
 
@@ -412,15 +412,15 @@ class VectorReader:
 
     def ids(self) -> Set[str]:
         """The pictures that have a vector here (and perhaps some that no longer exist)."""
-        with self._tables.guarded():
-            _, places = self._newest()
+        with self._tables.translating_errors():
+            _, places = self._open_newest()
         return places.keys()
 
     def read(self, ids: Sequence[str]) -> Float16[np.ndarray, "n d"]:
         """Vectors of these pictures in the order asked for; zeros for one without."""
-        with self._tables.guarded():
+        with self._tables.translating_errors():
             self._tables.open(self._name)  # checks for damage
-            table, places = self._newest()
+            table, places = self._open_newest()
             found_nd = np.zeros((len(ids), table.schema.field("vector").type.list_size), np.float16)
             known = [row for row, name in enumerate(ids) if name in places]
             if known:
@@ -429,7 +429,7 @@ class VectorReader:
                 found_nd[known] = vectors_from_arrow(taken)[[at[ids[row]] for row in known]]
             return found_nd
 
-    def _newest(self) -> tuple[Any, dict[str, int]]:
+    def _open_newest(self) -> tuple[Any, dict[str, int]]:
         """The table's newest version, and the places of the pictures' rows in it."""
         table = self._tables.connection.open_table(self._name)
         if self._seen is None or self._seen[0].version != table.version:
@@ -443,7 +443,7 @@ Item = TypeVar("Item")
 FIRST_BATCH, MAX_BATCH = 64, 256
 """Pictures in the first batch, and the most in any batch."""
 
-SECONDS = 1.5
+COMMIT_EVERY_S = 1.5
 """Planned work between two commits, against some 60 ms per commit."""
 
 
@@ -453,5 +453,6 @@ def pace_batches(items: Iterator[Item]) -> Iterator[list[Item]]:
     while batch := list(islice(items, size)):
         yield batch
         # Assumes the speed of the last one; a large model gets small batches.
-        size = int(min(max(len(batch) * SECONDS / max(monotonic() - started, 1e-3), FIRST_BATCH / 8, 1), MAX_BATCH))
+        fits = len(batch) * COMMIT_EVERY_S / max(monotonic() - started, 1e-3)
+        size = int(min(max(fits, FIRST_BATCH / 8, 1), MAX_BATCH))
         started = monotonic()

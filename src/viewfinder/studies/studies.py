@@ -287,7 +287,7 @@ class Studies:
             conversation = self._conversation(study, row)
             if row.session is None:
                 raise Problem(409, "not-started", "this trial has not started yet")
-            if (said := self._conversations.said(row.session, key)) is None:
+            if (said := self._conversations.find_said(row.session, key)) is None:
                 if len(conversation) >= plan.rounds:
                     raise Problem(409, "rounds-over", f"all {plan.rounds} rounds of this trial were taken")
                 if self._library.gallery().snapshot.row_of(row.target) is None:

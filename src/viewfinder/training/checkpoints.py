@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -30,10 +29,11 @@ from viewfinder.weights import (
     Card,
     check_card,
     checksum_arrays,
-    damaged_file,
+    explain_damaged_file,
     parse_card,
     read_record,
 )
+from viewfinder.whole_files import replace_file
 
 if TYPE_CHECKING:
     from accelerate import Accelerator
@@ -98,18 +98,14 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], record: Mapping[str
         seen.add(place)
     metadata = {"schema": schema, "version": str(VERSION), "crc32": str(_compute_checksum(ready))}
     metadata["record"] = json.dumps(record)
-    scratch = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        scratch.touch()
-        mode = scratch.stat().st_mode
-        save_file(ready, str(scratch), metadata=metadata)
-        scratch.chmod(mode)  # safetensors makes files that only their owner may read
-        _sync_to_disk(scratch)
-        scratch.replace(path)
-        _sync_to_disk(path.parent)
+        with replace_file(path, lasting=True) as file:
+            file.touch()
+            mode = file.stat().st_mode
+            save_file(ready, str(file), metadata=metadata)
+            file.chmod(mode)  # safetensors makes files that only their owner may read
     except (OSError, SafetensorError) as error:
-        scratch.unlink(missing_ok=True)
         # safetensors gives the system's error only as text.
         if getattr(error, "errno", None) == errno.ENOSPC or f"os error {errno.ENOSPC}" in str(error):
             raise DiskFull(f"{path}: the disk is full; make room and go on with --resume") from error
@@ -127,24 +123,15 @@ def read_tensors(path: Path, *, schema: str) -> tuple[dict[str, Tensor], dict[st
     try:
         tensors = load_file(path)
     except (OSError, SafetensorError) as error:
-        raise damaged_file(path, str(error)) from error
+        raise explain_damaged_file(path, str(error)) from error
     if _compute_checksum(tensors) != checksum:
-        raise damaged_file(path, "its checksum differs")
+        raise explain_damaged_file(path, "its checksum differs")
     return tensors, record
 
 
 def _compute_checksum(tensors: Mapping[str, Tensor]) -> int:
     # As bytes: numpy has no bfloat16.
     return checksum_arrays({name: tensor.reshape(-1).view(torch.uint8).numpy() for name, tensor in tensors.items()})
-
-
-def _sync_to_disk(path: Path) -> None:
-    """Flush a file, or the names in a folder, to disk."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 FREE = {"patience", "keep", "validate_epochs", "validate_steps", "validate_offset"}

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from viewfinder.data.dialogues import Dialogue, Round
-from viewfinder.users.words import NUMBER_WORDS
 from viewfinder.wording.mentions import required_mentions
+from viewfinder.wording.numbers import NUMBER_WORDS
 from viewfinder.wording.questions import question_meaning
 from viewfinder.wording.replies import is_dont_know
 

@@ -85,7 +85,7 @@ def train_starter(data: Path, out: Path, report: Tell | None = None) -> TrainRep
     Raises:
         BadInput: no captioned photographs there (products may be absent), or damaged tables.
     """
-    from viewfinder.encoders.starter.refine import held_out_rank, train_head
+    from viewfinder.encoders.starter.refine import rank_held_out, train_head
     from viewfinder.tuning.photographs import train_labels
 
     tell = report or (lambda line: None)
@@ -96,7 +96,7 @@ def train_starter(data: Path, out: Path, report: Tell | None = None) -> TrainRep
         fit_head(kinds),
         kinds,
         TRAINED,
-        judge=lambda epoch, head: tell(f"epoch {epoch}: reciprocal rank on choose {held_out_rank(head, choose):.3f}"),
+        judge=lambda epoch, head: tell(f"epoch {epoch}: reciprocal rank on choose {rank_held_out(head, choose):.3f}"),
     )
     tell("conversations about photographs of choose: what scores mean")
     asked = Photographs(choose, pictures.homes["choose"])

@@ -32,8 +32,8 @@ from viewfinder.search.verdicts import (
     mean_odds,
 )
 from viewfinder.users.photographs import cut_fragment
-from viewfinder.wording.content import SMALL_WORDS, content_stems
 from viewfinder.wording.stems import stems
+from viewfinder.wording.stop_words import WITHOUT_CONTENT, content_stems
 
 KINDS = """
 dog horse bird cat bicycle boat snow beach guitar pool mountain skateboard football soccer basketball tennis motorcycle
@@ -100,7 +100,7 @@ MIN_WORD_LENGTH = 3
 
 def make_fragment(caption: str, rng: random.Random) -> str:
     """A few words of a caption, as people type them."""
-    return cut_fragment(caption, rng, SMALL_WORDS, MIN_WORD_LENGTH)
+    return cut_fragment(caption, rng, WITHOUT_CONTENT, MIN_WORD_LENGTH)
 
 
 def calibrate_conversations(

@@ -22,36 +22,31 @@ from viewfinder.errors import BadInput, UnknownName
 from viewfinder.users.base import find_picture
 from viewfinder.users.captions import (
     COLOUR_NAMES,
-    DENIED,
+    MAX_WORDS_BETWEEN,
     PEOPLE,
-    REACH,
     Mention,
     choose_by_captions,
     find_mentions,
     find_synonyms,
     to_singular,
 )
-from viewfinder.users.words import (
-    ARTICLES,
-    answer_by_rules,
-    contains_phrase,
-    make_rules,
-    normalize_question,
-    number_word,
-    open_choices,
-    yes_or_no,
-)
-from viewfinder.wording.replies import DONT_KNOW
-from viewfinder.worlds.words import join_with_and
+from viewfinder.users.words import answer_by_rules, make_rules
+from viewfinder.wording.clauses import DENYING_WORDS
+from viewfinder.wording.nouns import join_with_and
+from viewfinder.wording.numbers import spell_number
+from viewfinder.wording.phrases import contains_phrase
+from viewfinder.wording.plain_questions import normalize_question
+from viewfinder.wording.replies import DONT_KNOW, drop_dont_know, write_yes_or_no
+from viewfinder.wording.stop_words import ARTICLES
 
 
 @dataclass(frozen=True)
 class PhotoNotes:
-    """What is written about one photograph.
+    """The captions and boxes of one photograph.
 
     Attributes:
         captions: at least one.
-        boxes: how many boxes of each category it has; None: nobody drew boxes.
+        boxes: the number of boxes of each category; None: it was not annotated with boxes.
         crowds: categories of which there are more than were counted.
         path: its file, if one was looked for.
     """
@@ -71,7 +66,7 @@ class AnnotatedPhotos:
     _groups: tuple[TagGroup, ...] = field(default_factory=tag_groups, repr=False)
 
     def of(self, picture: str) -> PhotoNotes:
-        """What is written about a photograph; UnknownName if nothing is."""
+        """The notes of a photograph; UnknownName if it has none."""
         note = find_picture(self.pictures, picture)
         if note is None:
             raise UnknownName(f"{picture}: nobody has captioned this picture; {len(self.pictures)} others are")
@@ -131,8 +126,8 @@ class AnnotationAnswerer:
         Raises:
             UnknownName: nothing is written about the picture.
         """
-        view, offered = _View(self.notes, self.notes.of(picture)), open_choices(question.choices)
-        if len(offered) > 1 and (chosen := _chosen(view, question)) is not None:
+        view, offered = _View(self.notes, self.notes.of(picture)), drop_dont_know(question.choices)
+        if len(offered) > 1 and (chosen := _choose(view, question)) is not None:
             return chosen
         said = answer_by_rules(_RULES, view, normalize_question(question.text))
         if said is None or not offered:
@@ -140,10 +135,10 @@ class AnnotationAnswerer:
         return next((choice for choice in offered if contains_phrase(choice, said)), DONT_KNOW)
 
 
-def _chosen(view: _View, question: Question) -> str | None:
-    """One of the choices: by the boxes, if a number is asked for and they tell it, else by the captions."""
+def _choose(view: _View, question: Question) -> str | None:
+    """Chooses by the boxes if a number is asked for and they tell it, else by the captions."""
     captions, counted = view.note.captions, re.search(r"how many (\w+)", question.text.lower())
-    if counted and view.boxes(counted[1]) is not None and (number := _count_of(view, counted[1])) is not None:
+    if counted and view.boxes(counted[1]) is not None and (number := _answer_number(view, counted[1])) is not None:
         captions = (f"{number} {counted[1]}",)
     return choose_by_captions(question, captions)
 
@@ -159,23 +154,23 @@ class _View:
         """Where captions say that it is there."""
         nouns = find_synonyms(noun) | (PEOPLE if to_singular(noun) == "person" else frozenset())
         found = (mention for caption in self.note.captions for mention in find_mentions(nouns, caption))
-        return [mention for mention in found if DENIED.isdisjoint(mention.before[-REACH:])]
+        return [mention for mention in found if DENYING_WORDS.isdisjoint(mention.before[-MAX_WORDS_BETWEEN:])]
 
     def boxes(self, noun: str) -> int | None:
-        """How many boxes there are of exactly this; None if the annotators did not look for it."""
+        """The number of boxes of exactly this; None if the annotators did not look for it."""
         category = next(iter(find_synonyms(noun) & self.notes.categories), None)
         return None if category is None or self.note.boxes is None else self.note.boxes.get(category, 0)
 
 
-def _split(text: str) -> tuple[str, str] | None:
+def _split_colour(text: str) -> tuple[str, str] | None:
     """A colour, if there is one, and a noun of one or two words; None for anything longer."""
     words = [word for word in text.split() if word not in ARTICLES]
     colour = words.pop(0) if len(words) > 1 and words[0] in COLOUR_NAMES else ""
     return (colour, " ".join(words)) if 1 <= len(words) <= 2 else None
 
 
-def _exists(view: _View, what: str) -> str | None:
-    parts = _split(what)
+def _answer_existence(view: _View, what: str) -> str | None:
+    parts = _split_colour(what)
     if parts is None:
         return None
     colour, noun = parts
@@ -187,9 +182,9 @@ def _exists(view: _View, what: str) -> str | None:
     return "no" if not found and is_ruled_out else None
 
 
-def _count_of(view: _View, what: str) -> str | None:
+def _answer_number(view: _View, what: str) -> str | None:
     """Boxes, unless captions say otherwise; without boxes, what captions agree on, at least three if it is one."""
-    parts = _split(what)
+    parts = _split_colour(what)
     if parts is None or parts[0]:
         return None
     found = view.mentions(parts[1])
@@ -197,38 +192,38 @@ def _count_of(view: _View, what: str) -> str | None:
     boxes = view.boxes(parts[1])
     if boxes is not None:
         differ = any(number not in (None, boxes) for number in told) or (boxes == 0 and bool(found))
-        return None if differ or find_synonyms(parts[1]) & view.note.crowds else number_word(boxes)
+        return None if differ or find_synonyms(parts[1]) & view.note.crowds else spell_number(boxes)
     numbers = [number for number in told if number is not None]
     if len(set(numbers)) != 1 or (numbers[0] == 1 and len(numbers) < 3):
         return None
-    return number_word(numbers[0])
+    return spell_number(numbers[0])
 
 
-def _colours(view: _View, what: str) -> tuple[str, ...]:
+def _find_agreed_colours(view: _View, what: str) -> tuple[str, ...]:
     """The colours that captions give it: those of the caption that gives the most, if all others agree; else none."""
-    parts = _split(what)
+    parts = _split_colour(what)
     told = [set(mention.colours) for mention in view.mentions(parts[1]) if mention.colours] if parts else []
     most = max(told, key=len, default=set())
     return tuple(sorted(most)) if all(colours <= most for colours in told) else ()
 
 
-def _colour_of(view: _View, what: str) -> str | None:
-    colours = _colours(view, what)
+def _answer_colour(view: _View, what: str) -> str | None:
+    colours = _find_agreed_colours(view, what)
     return join_with_and(colours) if colours else None
 
 
-def _is_coloured(view: _View, what: str, colour: str) -> str | None:
-    colours = _colours(view, what) if colour in COLOUR_NAMES else ()
-    return yes_or_no(colour in colours) if colours else None
+def _answer_whether_coloured(view: _View, what: str, colour: str) -> str | None:
+    colours = _find_agreed_colours(view, what) if colour in COLOUR_NAMES else ()
+    return write_yes_or_no(colour in colours) if colours else None
 
 
-def _doing(view: _View, what: str) -> str | None:
-    parts = _split(what)
+def _answer_doing(view: _View, what: str) -> str | None:
+    parts = _split_colour(what)
     told = [mention.doing for mention in view.mentions(parts[1]) if mention.doing] if parts else []
     return min(told, key=len) if told else None
 
 
-def _tag_of(view: _View, group: str) -> str | None:
+def _find_tag(view: _View, group: str) -> str | None:
     """The zero-shot tag of this name that most captions mention; None on a tie, or if one of several mentions it."""
     tags = view.notes.group(group)
     votes = Counter(
@@ -241,34 +236,35 @@ def _tag_of(view: _View, group: str) -> str | None:
     return None if most == next_most or most < min(2, len(view.note.captions)) else first
 
 
-def _inside(view: _View, said: str) -> str | None:
+def _answer_indoors(view: _View, said: str) -> str | None:
     """Indoors or outdoors, if the place tells."""
-    place = _tag_of(view, "place")
+    place = _find_tag(view, "place")
     if place is None or place == "a shop":
         return None
     indoors = place in {"a room", "a kitchen or restaurant"}
     if " or " in said:
         return "indoors" if indoors else "outdoors"
-    return yes_or_no(indoors == said.startswith("in"))
+    return write_yes_or_no(indoors == said.startswith("in"))
 
 
-def _summary(view: _View) -> str:
+def _summarise(view: _View) -> str:
     return min(view.note.captions, key=lambda caption: (len(caption), caption)).strip().rstrip(" .").lower()
 
 
 _RULES = make_rules(
-    (r"(?:is|are) there (.+?)(?: there| in it)?", _exists),
-    (r"(?:do|can|could) you see (.+)", _exists),
-    (r"any (.+)", _exists),
-    (r"how many (.+?)(?: (?:are|is) there| (?:do|can) you (?:see|count)| are in it)?", _count_of),
-    (r"(?:what|which) colours? (?:is|are|does|do) (.+?)(?: have)?", _colour_of),
-    (r"what is the colour of (.+)", _colour_of),
-    (r"(?:is|was) (?:it|this) (?:taken )?(indoors|outdoors|inside|outside|indoors or outdoors)", _inside),
-    (r"(?:is|are) (.+) (\w+)", _is_coloured),
-    (r"what (?:is|are) (.+) doing", _doing),
+    (r"(?:is|are) there (.+?)(?: there| in it)?", _answer_existence),
+    (r"(?:do|can|could) you see (.+)", _answer_existence),
+    (r"any (.+)", _answer_existence),
+    (r"how many (.+?)(?: (?:are|is) there| (?:do|can) you (?:see|count)| are in it)?", _answer_number),
+    (r"(?:what|which) colours? (?:is|are|does|do) (.+?)(?: have)?", _answer_colour),
+    (r"what is the colour of (.+)", _answer_colour),
+    (r"(?:is|was) (?:it|this) (?:taken )?(indoors|outdoors|inside|outside|indoors or outdoors)", _answer_indoors),
+    (r"(?:is|are) (.+) (\w+)", _answer_whether_coloured),
+    (r"what (?:is|are) (.+) doing", _answer_doing),
     (r"where (?:is|was) (?:it|this)(?: taken)?|where are we|what is (?:in )?the background",
-     partial(_tag_of, group="place")),
-    (r"(?:what|which) (?:kind of )?animals?(?: (?:is|are) (?:it|there|in it|this))?", partial(_tag_of, group="animal")),
-    (r"who is (?:it|this|there|in it|shown)", partial(_tag_of, group="people")),
-    (r"what (?:is it|do you see|is (?:happening|going on))|what is it (?:of|about)", _summary),
+     partial(_find_tag, group="place")),
+    (r"(?:what|which) (?:kind of )?animals?(?: (?:is|are) (?:it|there|in it|this))?",
+     partial(_find_tag, group="animal")),
+    (r"who is (?:it|this|there|in it|shown)", partial(_find_tag, group="people")),
+    (r"what (?:is it|do you see|is (?:happening|going on))|what is it (?:of|about)", _summarise),
 )  # fmt: skip

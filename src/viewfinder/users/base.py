@@ -1,4 +1,4 @@
-"""What stands in for a person in an experiment.
+"""Simulated users, who stand in for a person in an experiment.
 
 A simulated user knows which picture is wanted, sees what a system shows, and says what a person would: it describes,
 answers questions, or says how the wanted picture differs from one on the screen. Pictures are named by their keys in
@@ -22,7 +22,7 @@ from viewfinder.wording.replies import DONT_KNOW
 
 @dataclass(frozen=True)
 class Screen:
-    """What a user sees: pictures, best first, the question asked, and which round this is (from 0)."""
+    """The screen of a user: pictures, best first, the question asked, and the number of the round, from 0."""
 
     shown: tuple[str, ...]
     question: Question | None
@@ -62,7 +62,7 @@ class SimulatedUser(Protocol):
 
     @property
     def name(self) -> str:
-        """Which kind of user this is."""
+        """The kind of user."""
         ...
 
     def reply(self, wanted: str, screen: Screen) -> Turn | None:
@@ -106,7 +106,7 @@ class RecordedUser:
 
 
 def check_turn(user: SimulatedUser, said: object) -> Turn | None:
-    """What a simulated user said. Raises PartFailed: it is neither a turn nor None."""
+    """Checks the reply of a simulated user and returns it; PartFailed if it is neither a turn nor None."""
     if said is None or isinstance(said, Turn):
         return said
     raise refuse_reply("simulated user", user, f"`reply` gave {type(said).__name__}, not a turn or None")

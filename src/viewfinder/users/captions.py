@@ -1,9 +1,9 @@
-"""What captions say: where they name things, and which of the choices of a question they support.
+"""Reads captions: where they name things, and which of the choices of a question they support.
 
-A mention tells how many, of which colour, doing what. The words of the choices are this module's own, so that a
-questioner is not judged by the list that it asks from. A choice holds in a caption that has all its words, or synonyms
-of them; of several that hold, the one that most captions name is chosen. "Something else" is said only if captions
-name another value of the same kind.
+A mention has the number of things, their colour and what they do. The words of the choices are this module's own, so
+that a questioner is not judged by the list that it asks from. A caption that has all words of a choice, or synonyms of
+them, supports it; of several such choices the one that most captions name is chosen. "Something else" is said only if
+captions name another value of the same kind.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from dataclasses import dataclass
 from functools import cache
 
 from viewfinder.conversation import Question
-from viewfinder.users.words import NUMBER_WORDS, open_choices, singular_words
-from viewfinder.wording.replies import SOMETHING_ELSE
+from viewfinder.wording.numbers import NUMBER_WORDS
+from viewfinder.wording.replies import SOMETHING_ELSE, drop_dont_know
+from viewfinder.wording.stems import singular_words, stem
 from viewfinder.worlds.kinds import COLOURS
 
 COLOUR_NAMES = frozenset({*COLOURS, "grey", "gray", "beige", "tan", "gold", "silver", "navy", "blonde", "blond"})
 _SPELT = {"gray": "grey", "blond": "blonde"}
-DENIED = frozenset({"no", "not", "without", "never", "nor"})
-REACH = 3
-"""How many words may stand between a number or "no" and its noun."""
+MAX_WORDS_BETWEEN = 3
+"""Words that may stand between a number or "no" and its noun, at most."""
 
 _SYNONYMS = """
 dog,puppy,pup|cat,kitten,kitty|bicycle,bike|motorcycle,motorbike|airplane,plane,aeroplane,jet|couch,sofa|tv,television
@@ -67,9 +67,9 @@ class Mention:
 
     @property
     def number(self) -> int | None:
-        """How many the caption says there are."""
+        """The number of things, if the caption gives one."""
         plain_words = [word for word in self.before if word not in COLOUR_NAMES | {"and"}]
-        for word in reversed(plain_words[-REACH:]):
+        for word in reversed(plain_words[-MAX_WORDS_BETWEEN:]):
             if word in {"a", "an"} and not self.plural:
                 return 1
             if word in NUMBER_WORDS or word.isdigit():
@@ -91,7 +91,7 @@ class Mention:
 
     @property
     def doing(self) -> str:
-        """What it does, if a participle follows: "running in the snow"; else ""."""
+        """The action, if a participle follows: "running in the snow"; else ""."""
         rest = list(self.after[1:] if self.after[:1] in {("is",), ("are",)} else self.after)
         if not rest or not re.fullmatch(r"\w{2,}ing", rest[0]):
             return ""
@@ -159,31 +159,22 @@ _OPEN = frozenset(_SMALL_WORDS.split())
 _PERSONS = re.compile(r"\w{2,}(?:man|men|woman|women|boy|girl|er|ers|ist|ists)")
 _NO_PERSON_WORDS = "water flower sweater river over under after together number paper other another never corner tower"
 _NO_PERSONS = frozenset(_NO_PERSON_WORDS.split())
-_STEMS = {"lying": "lie", "laying": "lay", "ran": "run", "sat": "sit", "leaves": "leaf", "skiing": "ski", "skis": "ski"}
+_OTHER_FORMS = {"people": "person", "lying": "lie", "leaves": "leaf", "skiing": "ski", "skis": "ski"}
 
 
-@cache
-def stem(word: str) -> str:
-    """A word without its inflection, for comparing.
+def stem_word(word: str) -> str:
+    """A word of a caption without its inflection, for comparing.
 
-    >>> [stem(word) for word in ("runs", "running", "chased", "riding", "ride", "dogs", "women", "king")]
+    >>> [stem_word(word) for word in ("runs", "running", "chased", "riding", "ride", "dogs", "women", "king")]
     ['run', 'run', 'chas', 'rid', 'rid', 'dog', 'woman', 'king']
     """
-    if word in _STEMS:
-        return _STEMS[word]
-    own = to_singular(word)
-    found = re.fullmatch(r"(\w*[aeiouy]\w*?)(?:ing|ed)", own)
-    if found and len(found[1]) > 2:
-        own = found[1]
-        if len(own) > 3 and own[-1] == own[-2] and own[-1] not in "lse":
-            own = own[:-1]
-    return own.removesuffix("e") if len(own) > 3 else own
+    return stem(_OTHER_FORMS.get(word, word))
 
 
 @cache
 def stems_of(text: str) -> frozenset[str]:
-    """The stems of all words of a text, with one spelling for colours."""
-    return frozenset(stem("grey" if word == "gray" else word) for word in re.findall(r"[^\W_]+", text.lower()))
+    """The stems of all words of a text."""
+    return frozenset(stem_word(word) for word in re.findall(r"[^\W_]+", text.lower()))
 
 
 def _read_kinds(text: str) -> dict[str, dict[str, frozenset[str]]]:
@@ -191,13 +182,13 @@ def _read_kinds(text: str) -> dict[str, dict[str, frozenset[str]]]:
     for kind, values in re.findall(r"^(\w+):((?:.|\n[ ,])*)", text, re.MULTILINE):
         pairs = (value.partition("=") for value in re.sub(r"\s*,\s*", ",", values).split())
         kinds[kind] = {
-            stem(name): frozenset({stem(name), *(stem(word) for word in also.split(",") if word)})
+            stem_word(name): frozenset({stem_word(name), *(stem_word(word) for word in also.split(",") if word)})
             for name, _, also in pairs
         }
     return kinds
 
 
-KINDS = _read_kinds(_KINDS)
+FACT_KINDS = _read_kinds(_KINDS)
 
 
 @cache
@@ -210,8 +201,8 @@ def find_values(kind: str, text: str) -> frozenset[str]:
     words = stems_of(text)
     if kind == "who":
         group = {"group"} if (count_people(text) or 0) > 2 else set[str]()
-        return frozenset({value for value, own in KINDS["who"].items() if own & words} | group)
-    return frozenset(value for value, own in KINDS[kind].items() if own & words)
+        return frozenset({value for value, own in FACT_KINDS["who"].items() if own & words} | group)
+    return frozenset(value for value, own in FACT_KINDS[kind].items() if own & words)
 
 
 def names_person(text: str) -> bool:
@@ -223,7 +214,7 @@ def names_person(text: str) -> bool:
 
 
 def count_named(noun: str, text: str) -> int | None:
-    """How many of a noun a text says there are; None if it does not say. "A group" also counts as three."""
+    """The number of things of a noun that a text gives, "a group" counting as three; None if it gives none."""
     if to_singular(noun) == "person":
         return count_people(text)
     found = list(find_mentions(find_synonyms(noun), text))
@@ -233,7 +224,7 @@ def count_named(noun: str, text: str) -> int | None:
 
 @cache
 def count_people(text: str) -> int | None:
-    """How many people a text says there are, over all its nouns for people; None if one has no number.
+    """The number of people in a text, over all its nouns for people; None if one has no number.
 
     >>> count_people("A man and two boys"), count_people("men with a dog"), count_people("a dog")
     (3, None, None)
@@ -254,38 +245,42 @@ def count_people(text: str) -> int | None:
 
 def choose_by_captions(question: Question, captions: Sequence[str]) -> str | None:
     """The choice that captions support; None if they do not decide."""
-    offered = tuple(choice for choice in open_choices(question.choices) if choice.lower() != SOMETHING_ELSE)
+    offered = tuple(choice for choice in drop_dont_know(question.choices) if choice.lower() != SOMETHING_ELSE)
     if (noun := re.search(r"how many (\w+)", question.text.lower())) is not None:
         return _choose_number(offered, [count_named(noun[1], caption) for caption in captions])
-    if offered and all(_colours(choice) for choice in offered):
-        said = [_colours_told(question.text, caption) for caption in captions]
-        held = [[choice for choice in offered if colours and _colours(choice) <= colours] for colours in said]
+    if offered and all(_find_colours(choice) for choice in offered):
+        said = [_find_told_colours(question.text, caption) for caption in captions]
+        held = [[choice for choice in offered if colours and _find_colours(choice) <= colours] for colours in said]
         told = sum(map(bool, said))
     else:
-        kind = _kind_of(offered)
-        held = [[choice for choice in offered if holds(choice, caption, kind)] for caption in captions]
+        kind = _find_kind(offered)
+        held = [[choice for choice in offered if supports_choice(choice, caption, kind)] for caption in captions]
         told = sum(bool(find_values(kind, caption)) for caption in captions) if kind else 0
         nobody = next((choice for choice in offered if choice.lower() in _NOBODY), None)
         if nobody is not None and kind in _CREATURES and not told and not any(held) and len(captions) > 2:
             return None if kind == "who" and any(map(names_person, captions)) else nobody
     votes = Counter(choice for choices in held for choice in choices)
-    return _most(votes) or _else(question, told, len(captions))
+    other = next((choice for choice in question.choices if choice.lower() == SOMETHING_ELSE), None)
+    # "Something else" needs two captions (or the only one) that name another value.
+    return _choose_most_named(votes) or (other if told and told >= min(2, len(captions)) else None)
 
 
-def _kind_of(offered: Sequence[str]) -> str | None:
+def _find_kind(offered: Sequence[str]) -> str | None:
     """The kind of more than half of the choices, if there is one; indoors or outdoors by these words alone."""
     if offered and all(stems_of(choice) & _SETTINGS for choice in offered):
         return "setting"
-    counts = {kind: sum(bool(find_values(kind, choice)) for choice in offered) for kind in KINDS if kind != "setting"}
+    counts = {
+        kind: sum(bool(find_values(kind, choice)) for choice in offered) for kind in FACT_KINDS if kind != "setting"
+    }
     best = max(counts, key=lambda kind: counts[kind])
     return best if 2 * counts[best] > len(offered) else None
 
 
-def holds(choice: str, caption: str, kind: str | None = None) -> bool:
+def supports_choice(choice: str, caption: str, kind: str | None = None) -> bool:
     """Whether a caption supports a choice: by a value of this kind that both name, else word by word.
 
-    >>> holds("in the snow", "a dog on a snowy hill", "place"), holds("a red ball", "a ball"), holds("a cat", "kittens")
-    (True, False, True)
+    >>> supports_choice("in the snow", "a dog on a snowy hill", "place"), supports_choice("a red ball", "a ball")
+    (True, False)
     """
     words = stems_of(caption)
     for part in re.split(r"\s+or\s+|[,/]", choice.lower()):
@@ -294,46 +289,46 @@ def holds(choice: str, caption: str, kind: str | None = None) -> bool:
                 return True
             continue
         wanted = [word for word in re.findall(r"[^\W_]+", part) if word not in _OPEN]
-        if wanted and all(words & _other_words(word) for word in wanted):
+        if wanted and all(words & _list_related_stems(word) for word in wanted):
             return True
     return False
 
 
 @cache
-def _other_words(word: str) -> frozenset[str]:
+def _list_related_stems(word: str) -> frozenset[str]:
     """The stems of a word, of its synonyms and of its subordinate terms: any dog is an animal."""
-    own = frozenset(stem(other) for other in find_synonyms(word))
-    if stem(word) in {"ball", "game", "sport"}:
+    own = frozenset(stem_word(other) for other in find_synonyms(word))
+    if stem_word(word) in {"ball", "game", "sport"}:
         return own | _BALLS
     for kind, names in _CREATURES.items():
         if to_singular(word) in names:
-            own |= frozenset(map(stem, PEOPLE)) if kind == "who" else frozenset[str]()
-            own |= frozenset(part for values in KINDS[kind].values() for part in values)
+            own |= frozenset(map(stem_word, PEOPLE)) if kind == "who" else frozenset[str]()
+            own |= frozenset(part for values in FACT_KINDS[kind].values() for part in values)
     return own
 
 
 def _choose_number(offered: Sequence[str], told: Sequence[int | None]) -> str | None:
-    """The number that most captions say, if they agree; one only if two captions or all of them say it."""
+    """The number that most captions give, if they agree; 1 only if two captions or all of them give it."""
     votes = Counter(number for number in told if number is not None)
-    known = [choice for choice in offered if _limits(choice) is not None]
+    known = [choice for choice in offered if _parse_limits(choice) is not None]
     by_choice = Counter[str]()
     for number, count in votes.items():
         for choice in known:
-            least, most = _limits(choice) or (0, 0)
+            least, most = _parse_limits(choice) or (0, 0)
             if least <= number <= most:
                 by_choice[choice] += count
-    found = _most(by_choice)
+    found = _choose_most_named(by_choice)
     if found is None or 2 * by_choice[found] <= votes.total():
         return None
-    is_one = _limits(found) == (1, 1)
+    is_one = _parse_limits(found) == (1, 1)
     return None if is_one and votes.total() < min(2, len(told)) else found
 
 
 @cache
-def _limits(choice: str) -> tuple[int, float] | None:
+def _parse_limits(choice: str) -> tuple[int, float] | None:
     """The least and most that a number in words means; None for other words.
 
-    >>> _limits("two"), _limits("three or more"), _limits("a group"), _limits("a hat")
+    >>> _parse_limits("two"), _parse_limits("three or more"), _parse_limits("a group"), _parse_limits("a hat")
     ((2, 2), (3, inf), (3, inf), None)
     """
     words = re.findall(r"[^\W_]+", choice.lower())
@@ -346,7 +341,7 @@ def _limits(choice: str) -> tuple[int, float] | None:
     return min(known), max(known)
 
 
-def _colours(text: str) -> frozenset[str]:
+def _find_colours(text: str) -> frozenset[str]:
     words = ("grey" if word == "gray" else word for word in re.findall(r"[^\W_]+", text.lower()))
     return frozenset(word for word in words if word in COLOUR_NAMES)
 
@@ -354,9 +349,10 @@ def _colours(text: str) -> frozenset[str]:
 _CLOTHES = "shirt jacket coat dress pants shorts suit sweater hat uniform jersey outfit clothes clothing top vest jeans"
 
 
-def _colours_told(question: str, caption: str) -> frozenset[str]:
+def _find_told_colours(question: str, caption: str) -> frozenset[str]:
     """The colours that a caption gives to what a question asks about: the dog, or what a person wears."""
     asked = [to_singular(word) for word in re.findall(r"[^\W_]+", question.lower())]
+    # Asked what a person wears, captions name the garments: "a red shirt".
     worn = {"wear", "wearing", "worn", "clothe", "clothes", "clothing", "dressed"} & set(asked)
     nouns = (
         {to_singular(word) for word in _CLOTHES.split()} if worn else set(asked) - _OPEN - {"colour", "color", "what"}
@@ -367,21 +363,13 @@ def _colours_told(question: str, caption: str) -> frozenset[str]:
         for mention in find_mentions(find_synonyms(noun), caption)
         for colour in mention.colours
     }
-    return frozenset(found) | (_after_in(caption) if worn else frozenset())
+    if worn:  # the colour that a person is "in"
+        colour = "|".join(COLOUR_NAMES)
+        said = re.findall(rf"\bin ((?:{colour})(?: and (?:{colour}))?)", caption.lower())
+        found |= {colour for text in said for colour in _find_colours(text)}
+    return frozenset(found)
 
 
-def _after_in(caption: str) -> frozenset[str]:
-    """The colour that a person is "in"."""
-    said = re.findall(rf"\bin ((?:{'|'.join(COLOUR_NAMES)})(?: and (?:{'|'.join(COLOUR_NAMES)}))?)", caption.lower())
-    return frozenset(colour for text in said for colour in _colours(text))
-
-
-def _most(votes: Counter[str]) -> str | None:
+def _choose_most_named(votes: Counter[str]) -> str | None:
     """The choice that most captions name; of a tie, the one with more words, else the first offered."""
     return max(votes, key=lambda choice: (votes[choice], len(stems_of(choice)))) if votes else None
-
-
-def _else(question: Question, told: int, captions: int) -> str | None:
-    """ "Something else", if it is offered and at least two captions (or the only one) name another value."""
-    other = next((choice for choice in question.choices if choice.lower() == SOMETHING_ELSE), None)
-    return other if told >= min(2, captions) and told else None

@@ -1,4 +1,4 @@
-"""What is said of a picture from its captions or its truth, and how one differs from another.
+"""Describes a picture from its captions or its truth, and says how it differs from another.
 
 A describer says one sentence at a time, a comparer what the wanted picture has and the shown one lacks. The other
 `Comparer`, Fashion IQ's relative captioner, is a trained network.
@@ -17,11 +17,13 @@ from viewfinder.users.base import find_picture
 from viewfinder.users.goods import attribute_head, finest_attributes, kind_phrase
 from viewfinder.users.oracle import find_truth
 from viewfinder.users.scenes import count_things, describe_thing, find_main_thing, name_thing
-from viewfinder.users.words import is_in_background, number_word
-from viewfinder.worlds.catalogue.statements import indefinite, phrases_of
+from viewfinder.users.words import is_in_background
+from viewfinder.wording.nouns import join_with_and, with_article, with_article_if_singular
+from viewfinder.wording.numbers import spell_number
+from viewfinder.worlds.catalogue.statements import phrases_of
 from viewfinder.worlds.catalogue.vocabulary import COMPARISONS, FACETS
 from viewfinder.worlds.kinds import SIZES
-from viewfinder.worlds.words import LIGHT_WORDS, PLACE_NOUNS, WHERE, join_with_and, spot_words, with_article
+from viewfinder.worlds.words import LIGHT_WORDS, PLACE_NOUNS, WHERE, spot_words
 
 Sentences = Callable[[str], Sequence[str]]
 """Everything that can be said of a picture, as sentences in the order in which they are said."""
@@ -54,32 +56,32 @@ def caption_sentences(captions: Mapping[str, Sequence[str]], *, seed: int = 0) -
         said = find_picture(captions, picture)
         if not said:
             raise UnknownName(f"{picture}: nobody has captioned this picture; {len(captions)} others have captions")
-        return _shuffled(said, f"{seed}/{picture}")
+        return _shuffle_sentences(said, f"{seed}/{picture}")
 
     return sentences
 
 
 def truth_sentences(truths: Mapping[str, PictureTruth], *, seed: int = 0) -> Sentences:
-    """What the truth holds of each picture: first what stands out, then the rest in an order drawn from the seed.
+    """Sentences about each picture from its truth: the main thing first, the rest in an order drawn from the seed.
 
     UnknownName for a picture that the world does not have.
     """
 
     def sentences(picture: str) -> Sequence[str]:
         truth = find_truth(truths, picture)
-        first, *rest = _scene_sentences(truth) if truth.things else _goods_sentences(truth)
-        return [first, *_shuffled(rest, f"{seed}/{picture}")]
+        first, *rest = _list_scene_sentences(truth) if truth.things else _list_goods_sentences(truth)
+        return [first, *_shuffle_sentences(rest, f"{seed}/{picture}")]
 
     return sentences
 
 
-def _shuffled(said: Sequence[str], seed: str) -> list[str]:
+def _shuffle_sentences(said: Sequence[str], seed: str) -> list[str]:
     order = list(said)
     random.Random(f"viewfinder/sayings/{seed}").shuffle(order)
     return order
 
 
-def _scene_sentences(truth: PictureTruth) -> list[str]:
+def _list_scene_sentences(truth: PictureTruth) -> list[str]:
     main, place = find_main_thing(truth.things), truth.place
     things = {thing.number: thing for thing in truth.things}
     return [
@@ -87,7 +89,7 @@ def _scene_sentences(truth: PictureTruth) -> list[str]:
         f"{PLACE_NOUNS.get(place, (place,))[0]} {LIGHT_WORDS.get(truth.light, (truth.light,))[0]}".strip(),
         count_things(truth.things),
         *(f"{describe_thing(it)} {spot_words(it.column, it.row)[0]}" for it in truth.things if it is not main),
-        *_groups(truth.things),
+        *_describe_groups(truth.things),
         *(
             f"{name_thing(things[subject])} {predicate} {name_thing(things[other])}"
             for subject, predicate, other in truth.relations
@@ -96,21 +98,21 @@ def _scene_sentences(truth: PictureTruth) -> list[str]:
     ]
 
 
-def _groups(things: Sequence[ThingTruth]) -> Iterator[str]:
+def _describe_groups(things: Sequence[ThingTruth]) -> Iterator[str]:
     """Kinds of which there are several, with their colours."""
     for nouns, number in Counter(thing.nouns[0] for thing in things).items():
         colours = [thing.colour for thing in things if thing.nouns[0] == nouns]
         if number > 1:
             looks = f", {join_with_and([f'one {colour}' for colour in colours])}" if len(set(colours)) > 1 else ""
-            yield f"{number_word(number)} {nouns[1]}{looks}"
+            yield f"{spell_number(number)} {nouns[1]}{looks}"
 
 
-def _goods_sentences(truth: PictureTruth) -> list[str]:
-    """What it is, with its colour; then all else that people would say of it. The name only if that is all."""
+def _list_goods_sentences(truth: PictureTruth) -> list[str]:
+    """The article with its colour, then all else that people would say of it; its title only if that is all."""
     known = finest_attributes(truth)
     noun = next(iter(known.get("kind", ())), truth.category.lower())
     colours = [words[0].lower() for name, words in known.items() if words and attribute_head(name) == "colour"]
-    first = indefinite(" ".join([*colours[:1], noun])) if noun else truth.title or "something"
+    first = with_article_if_singular(" ".join([*colours[:1], noun])) if noun else truth.title or "something"
     said: dict[str, None] = {}
     for name, words in known.items():
         if name in FACETS and FACETS[name].said and name not in {"kind", "colour"}:
@@ -130,7 +132,7 @@ _FORMS: dict[str, str] = {
     "part": "has {}",
     "usage": "is for {} use",
 }
-"""How to say that a thing has a value of an attribute that no world has, by the last word of the attribute's name."""
+"""Ways to say a value of an attribute that no world has, by the last word of the attribute's name."""
 
 
 @dataclass(frozen=True)
@@ -142,9 +144,9 @@ class TruthComparer:
     most: int = 2
 
     def compare(self, shown: str, wanted: str) -> str:
-        """What is different in the wanted picture: "is on the beach and has a second dog on the left".
+        """Says how the wanted picture differs: "is on the beach and has a second dog on the left".
 
-        Empty if the truth knows no difference.
+        "" if the truth knows no difference.
 
         Raises:
             UnknownName: the world does not have one of the pictures.
@@ -161,7 +163,7 @@ class TruthComparer:
 
 
 def picture_facts(truth: PictureTruth) -> frozenset[tuple[str, ...]]:
-    """What is true of a picture, as a set that can be compared."""
+    """The facts about a picture, as a set that can be compared."""
     facts: set[tuple[str, ...]] = {("place", truth.place), ("light", truth.light), ("category", truth.category)}
     for thing in truth.things:
         looks = (thing.colour, thing.size, thing.pattern, thing.column)
@@ -175,18 +177,18 @@ def picture_facts(truth: PictureTruth) -> frozenset[tuple[str, ...]]:
 def list_differences(shown: PictureTruth, wanted: PictureTruth) -> Iterator[str]:
     """Everything that can be said of `wanted` but not of `shown`, the most striking first. Every statement is true."""
     if not shown.things and not wanted.things:
-        yield from _goods_differences(shown, wanted)
+        yield from _list_goods_differences(shown, wanted)
         return
     if wanted.place and shown.place != wanted.place:
         here, there = (WHERE.get(truth.place, (f"at {truth.place}",))[0] for truth in (wanted, shown))
         yield f"is {here} instead of {there}"
     if wanted.light != shown.light and {wanted.light, shown.light} <= LIGHT_WORDS.keys() - {"indoors"}:
         yield f"is {LIGHT_WORDS[wanted.light][0]} instead of {LIGHT_WORDS[shown.light][0]}"
-    yield from _of_numbers(shown, wanted)
-    yield from _of_looks(shown, wanted)
+    yield from _list_number_differences(shown, wanted)
+    yield from _list_look_differences(shown, wanted)
 
 
-def _of_numbers(shown: PictureTruth, wanted: PictureTruth) -> Iterator[str]:
+def _list_number_differences(shown: PictureTruth, wanted: PictureTruth) -> Iterator[str]:
     """Things whose number differs; nothing can be said of kinds that a background may show."""
     for kind in dict.fromkeys(thing.kind for thing in (*wanted.things, *shown.things)):
         if is_in_background({kind}, shown) is not False or is_in_background({kind}, wanted) is not False:
@@ -196,15 +198,15 @@ def _of_numbers(shown: PictureTruth, wanted: PictureTruth) -> Iterator[str]:
         if not now:
             yield f"has no {singular}"
         elif not before:
-            yield f"has {name_thing(now[0]) if len(now) == 1 else f'{number_word(len(now))} {plural}'}"
+            yield f"has {name_thing(now[0]) if len(now) == 1 else f'{spell_number(len(now))} {plural}'}"
         elif len(now) == len(before) + 1 and len(now) in _ORDINALS:
-            yield f"has a {_ORDINALS[len(now)]} {singular} {_newest(now, before)}"
+            yield f"has a {_ORDINALS[len(now)]} {singular} {_locate_newest(now, before)}"
         elif len(now) != len(before):
             only = "only " if len(now) < len(before) else ""
-            yield f"has {only}{number_word(len(now))} {plural if len(now) > 1 else singular} instead of {len(before)}"
+            yield f"has {only}{spell_number(len(now))} {plural if len(now) > 1 else singular} instead of {len(before)}"
 
 
-def _newest(now: list[ThingTruth], before: list[ThingTruth]) -> str:
+def _locate_newest(now: list[ThingTruth], before: list[ThingTruth]) -> str:
     """The position of the thing that is least like those there were."""
     alike = {
         it.number: max((it.colour == old.colour) + (it.column == old.column) + (it.row == old.row) for old in before)
@@ -214,8 +216,8 @@ def _newest(now: list[ThingTruth], before: list[ThingTruth]) -> str:
     return spot_words(new.column, new.row)[0]
 
 
-def _of_looks(shown: PictureTruth, wanted: PictureTruth) -> Iterator[str]:
-    """How things look that occur once in each picture."""
+def _list_look_differences(shown: PictureTruth, wanted: PictureTruth) -> Iterator[str]:
+    """Differences in the looks of things that occur once in each picture."""
     for now in wanted.things:
         same = [other for other in shown.things if other.kind == now.kind]
         if len(same) != 1 or sum(other.kind == now.kind for other in wanted.things) != 1:
@@ -233,7 +235,7 @@ def _of_looks(shown: PictureTruth, wanted: PictureTruth) -> Iterator[str]:
             yield f"has the {noun} facing {now.faces}"
 
 
-def _goods_differences(shown: PictureTruth, wanted: PictureTruth) -> Iterator[str]:
+def _list_goods_differences(shown: PictureTruth, wanted: PictureTruth) -> Iterator[str]:
     now, before = wanted.category.lower(), shown.category.lower()
     if now and before and now != before and "kind" not in wanted.attributes:
         yield f"is {with_article(now)} instead of {with_article(before)}"
@@ -241,11 +243,11 @@ def _goods_differences(shown: PictureTruth, wanted: PictureTruth) -> Iterator[st
     for name in dict.fromkeys((*known, *known_before)):
         if name not in FACETS or FACETS[name].said:
             values = [[word.lower() for word in words.get(name, ())] for words in (known, known_before)]
-            yield from _of_attribute(name, *values)
+            yield from _list_attribute_differences(name, *values)
 
 
-def _of_attribute(name: str, now: list[str], before: list[str]) -> Iterator[str]:
-    """What is new, with what it replaces, if that is one value; then "is darker", "has longer sleeves"."""
+def _list_attribute_differences(name: str, now: list[str], before: list[str]) -> Iterator[str]:
+    """New values, with the one they replace if it is one for one; then comparisons, such as "is darker"."""
     new, gone = [word for word in now if word not in before], [word for word in before if word not in now]
     facet, form = FACETS.get(name), _FORMS.get(attribute_head(name), f"has the {name} {{}}")
     for word in new:

@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from functools import partial
 
 from viewfinder.data.truth import PictureTruth
-from viewfinder.users.words import contains_phrase, make_rules, singular_words, strip_lead_in, yes_or_no
+from viewfinder.users.words import make_rules, strip_lead_in
+from viewfinder.wording.nouns import join_with_and
+from viewfinder.wording.phrases import contains_phrase
+from viewfinder.wording.replies import write_yes_or_no
+from viewfinder.wording.stems import singular_words
 from viewfinder.worlds.catalogue.statements import phrases_of
 from viewfinder.worlds.catalogue.vocabulary import FACETS, OPPOSITES, TYPES
-from viewfinder.worlds.words import join_with_and
 
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|\d+")
 """Words inside baseColour, base_colour, BASE-COLOUR."""
@@ -24,14 +27,14 @@ _ASKED: dict[str, tuple[str, ...]] = {
     "gender": ("gender", "audience"), "wearer": ("audience", "gender"), "neckline": ("neck", "neckline"),
     "collar": ("neck", "neckline"), "fastening": ("closure", "fastening"), "style": ("style", "usage"),
 }  # fmt: skip
-"""Which attributes a word may ask for, by the last word of their names."""
+"""Attributes that a word may ask for, by the last word of their names."""
 
 _PEOPLE = frozenset({"men", "women", "boys", "girls"})
 
 
 @dataclass(frozen=True)
 class CatalogueVocabulary:
-    """What a catalogue can say: the values of each attribute, and which attributes have at most one value."""
+    """The values of each attribute of a catalogue, and which attributes have at most one value."""
 
     values: Mapping[str, frozenset[str]]
     exclusive: frozenset[str]
@@ -102,33 +105,33 @@ def attribute_head(name: str) -> str:
     return {"color": "colour"}.get(last[0], last[0]) if last else name
 
 
-def _attribute(item: CatalogueItem, asked: str) -> str | None:
+def _answer_attribute(item: CatalogueItem, asked: str) -> str | None:
     words = singular_words(asked)
     values = item.values(words[-1]) if words else ()
     return join_with_and([value.lower() for value in values]) if values else None
 
 
-def _about(item: CatalogueItem, asked: str) -> str | None:
+def _answer_kind(item: CatalogueItem, asked: str) -> str | None:
     """ "What kind of sleeves does it have?": the values that speak of sleeves, else an attribute of that name."""
     stem = singular_words(asked)[-1]
     found = [value for value in item.all_values() if any(word.startswith(stem) for word in singular_words(value))]
-    return join_with_and(found) if found else _attribute(item, asked)
+    return join_with_and(found) if found else _answer_attribute(item, asked)
 
 
-def _what(item: CatalogueItem) -> str | None:
-    noun = _attribute(item, "kind")
+def _answer_what(item: CatalogueItem) -> str | None:
+    noun = _answer_attribute(item, "kind")
     return kind_phrase(noun) if noun else item.truth.category.lower() or None
 
 
 _LINKS = frozenset(["a", "an", "the", "any", "made", "meant", "for", "of", "in", "out", "to", "with", "has"])
 
 
-def _is_so(item: CatalogueItem, said: str) -> str | None:
+def _answer_whether(item: CatalogueItem, said: str) -> str | None:
     """ "Is it red?", "is it made for women or for men?" """
     options = [strip_lead_in(option, _LINKS) for option in said.split(" or ")]
-    known = [_has(item, option) for option in options]
+    known = [_has_value(item, option) for option in options]
     if len(options) == 1:
-        return yes_or_no(known[0])
+        return write_yes_or_no(known[0])
     if known.count(True) == 1:
         return options[known.index(True)]
     return None if None in known or any(known) else "neither"
@@ -137,7 +140,7 @@ def _is_so(item: CatalogueItem, said: str) -> str | None:
 _MANY = {"man": "men", "woman": "women", "boy": "boys", "girl": "girls"}
 
 
-def _has(item: CatalogueItem, said: str) -> bool | None:
+def _has_value(item: CatalogueItem, said: str) -> bool | None:
     """Whether something is true of it; False only if what is known rules it out."""
     word, values = _MANY.get(said, said), item.all_values()
     if any(contains_phrase(value, word) for value in (*values, item.truth.category)):
@@ -161,18 +164,19 @@ def _has(item: CatalogueItem, said: str) -> bool | None:
 
 ITEM_RULES = make_rules(
     (r"(?:who|whom) is (?:it|this) (?:made |meant )?for|for (?:who|whom) is (?:it|this).*",
-     partial(_attribute, asked="gender")),
-    (r"what is (?:it|this) (?:used )?for|what do you use it for", partial(_attribute, asked="usage")),
-    (r"(?:what is (?:it|this)|of what is it) made(?: (?:of|from|out of))?", partial(_attribute, asked="material")),
-    (r"what does it look like", partial(_attribute, asked="style")),
+     partial(_answer_attribute, asked="gender")),
+    (r"what is (?:it|this) (?:used )?for|what do you use it for", partial(_answer_attribute, asked="usage")),
+    (r"(?:what is (?:it|this)|of what is it) made(?: (?:of|from|out of))?",
+     partial(_answer_attribute, asked="material")),
+    (r"what does it look like", partial(_answer_attribute, asked="style")),
     (r"what is (?:it|this)(?: called)?|what (?:kind|sort|type) of (?:thing|garment|product|item|article|clothing)"
-     r"(?: is (?:it|this))?", _what),
-    (r"(?:for|in|from|of) (?:what|which) (?:(?:kind|sort|type) of )?(.+?) is (?:it|this)(?: made)?", _attribute),
+     r"(?: is (?:it|this))?", _answer_what),
+    (r"(?:for|in|from|of) (?:what|which) (?:(?:kind|sort|type) of )?(.+?) is (?:it|this)(?: made)?", _answer_attribute),
     (r"(?:what|which) (?:kind|sort|type) of (.+?)(?: (?:is|are|does|has) (?:it|this|there)(?: (?:have|has|in))?)?",
-     _about),
-    (r"(?:what|which) (.+?) (?:is|are|does|has) (?:it|this)(?: (?:have|has|in|for))?", _about),
-    (r"(?:what|how) (?:is|are) (?:the|its) (.+?)(?: (?:of it|like))?", _about),
-    (r"(?:is|was) (?:it|this) (.+)", _is_so),
-    (r"(?:does|has) (?:it|this) (?:have |come with |feature )?(.+)", _is_so),
-    (r"(?:is|are) there (.+?)(?: on it)?", _is_so),
+     _answer_kind),
+    (r"(?:what|which) (.+?) (?:is|are|does|has) (?:it|this)(?: (?:have|has|in|for))?", _answer_kind),
+    (r"(?:what|how) (?:is|are) (?:the|its) (.+?)(?: (?:of it|like))?", _answer_kind),
+    (r"(?:is|was) (?:it|this) (.+)", _answer_whether),
+    (r"(?:does|has) (?:it|this) (?:have |come with |feature )?(.+)", _answer_whether),
+    (r"(?:is|are) there (.+?)(?: on it)?", _answer_whether),
 )  # fmt: skip

@@ -19,7 +19,7 @@ from viewfinder.users.base import Answerer, RecordedUser, SimulatedUser, dialogu
 from viewfinder.users.descriptions import SentenceDescriber, TruthComparer, truth_sentences
 from viewfinder.users.oracle import Oracle
 from viewfinder.users.person import Person, SpeakingStyle
-from viewfinder.users.photographs import PhotoComparer, photo_sentences, speak
+from viewfinder.users.photographs import PhotoComparer, make_spoken, photo_sentences
 
 
 def load_user(user: str | SimulatedUser | Callable[..., SimulatedUser], folder: Path, **settings: Any) -> SimulatedUser:
@@ -57,8 +57,9 @@ def load_oracle_user(folder: Path, **settings: Any) -> Person:
         )
     truths = read_truth(folder)
     comparer = TruthComparer(truths, seed=style.seed, most=style.verbosity)
+    sentences = make_spoken(truth_sentences(truths, seed=style.seed), style.speaks, seed=style.seed)
     return Person(
-        partial(SentenceDescriber, speak(truth_sentences(truths, seed=style.seed), style.speaks, seed=style.seed)),
+        partial(SentenceDescriber, sentences),
         answerer=Oracle(truths),
         comparer=comparer, likeness=comparer.likeness, style=style, name="oracle",
     )  # fmt: skip
@@ -108,14 +109,14 @@ def load_captioner_user(folder: Path, **settings: Any) -> Person:
     """Says how the wanted picture differs from the one shown, in the words of a trained captioner (Fashion IQ).
 
     Looks at one picture and compares, whatever is asked, unless `policy` and `looks_at` are set. The settings model,
-    decoding, vectors and raw_version are those of `captioner.make_captioner_user`.
+    decoding and vectors are those of `captioner.make_captioner_user`.
 
     Raises:
         BadInput, EncoderMismatch: an unusable file, decoding or folder.
     """
     from viewfinder.users.captioner.captioner import make_captioner_user
 
-    own = {name: settings.pop(name) for name in ("model", "decoding", "vectors", "raw_version") if name in settings}
+    own = {name: settings.pop(name) for name in ("model", "decoding", "vectors") if name in settings}
     style = style_from_settings("captioner", {"policy": "compares", "looks_at": 1, **settings})
     return make_captioner_user(folder, style, **own)
 

@@ -8,7 +8,6 @@ answered in two steps: first what is true in words, then the choice that says so
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,23 +22,12 @@ from viewfinder.users.base import find_picture
 from viewfinder.users.goods import ITEM_RULES, CatalogueItem, CatalogueVocabulary, attribute_head
 from viewfinder.users.phrases import KnownScene
 from viewfinder.users.scenes import SCENE_RULES, find_main_thing
-from viewfinder.users.words import (
-    CLASSES,
-    LIGHTS,
-    NONE_OF_THESE,
-    PLACE_WORDS,
-    SceneLexicon,
-    answer_by_rules,
-    contains_phrase,
-    normalize_question,
-    number_word,
-    open_choices,
-)
-from viewfinder.wording.numbers import is_in_range, to_number
-from viewfinder.wording.replies import DONT_KNOW, SOMETHING_ELSE
+from viewfinder.users.words import CLASSES, LIGHTS, NONE_OF_THESE, PLACE_WORDS, SceneLexicon, answer_by_rules
+from viewfinder.wording.numbers import is_in_range, spell_number, to_number
+from viewfinder.wording.phrases import contains_phrase
+from viewfinder.wording.plain_questions import normalize_question
+from viewfinder.wording.replies import DONT_KNOW, SOMETHING_ELSE, drop_dont_know, is_denial
 from viewfinder.worlds.words import COLOUR_WORDS, LIGHT_WORDS, SIZE_WORDS
-
-_NONE = re.compile(r"^(?:no\b|none\b|nobody\b|nothing\b|nowhere\b)")
 
 Facts = tuple[str, ...]
 """Words that are true, the usual one first; empty: known to be nothing of what is asked for."""
@@ -50,7 +38,7 @@ def answer_with_choice(question: Question, truth: PictureTruth, catalogue: Catal
     facts = attribute_facts(question.attribute or "", truth, catalogue)
     if facts is None:
         return None
-    offered = [choice.lower() for choice in open_choices(question.choices)]
+    offered = [choice.lower() for choice in drop_dont_know(question.choices)]
     if offered and not truth.things:
         # For products, a choice must be a value known here; otherwise the column is a different one of that name.
         values = {value for known in catalogue.values.values() for value in known}
@@ -68,12 +56,12 @@ def choose_answer(facts: Facts, choices: Sequence[str]) -> str:
     >>> choose_answer(("4",), ("under 3", "3 or more")), choose_answer(("red",), ("blue", "something else"))
     ('3 or more', 'something else')
     """
-    offered = open_choices(choices)
+    offered = drop_dont_know(choices)
     if not offered:
         return facts[0] if facts else "none"
     if (found := find_choice(facts, choices)) is not None:
         return found
-    none = next((choice for choice in offered if _NONE.match(choice)), None)
+    none = next((choice for choice in offered if is_denial(choice)), None)
     if not facts and none is not None:
         return none
     return SOMETHING_ELSE if SOMETHING_ELSE in offered else none or NONE_OF_THESE
@@ -81,7 +69,7 @@ def choose_answer(facts: Facts, choices: Sequence[str]) -> str:
 
 def find_choice(facts: Facts, choices: Sequence[str]) -> str | None:
     """The first choice that says one of the facts: the same, a range around it, or more words; None if none does."""
-    offered = open_choices(choices)
+    offered = drop_dont_know(choices)
     for fact in facts:
         number = to_number(fact)
         same = (choice for choice in offered if choice.strip().casefold() == fact.strip().casefold())
@@ -93,7 +81,7 @@ def find_choice(facts: Facts, choices: Sequence[str]) -> str | None:
 
 
 def attribute_facts(attribute: str, truth: PictureTruth, catalogue: CatalogueVocabulary) -> Facts | None:
-    """What is true of a picture regarding an attribute; None: not known."""
+    """The facts of a picture about an attribute; None if they are not known."""
     for name, values in truth.attributes.items():
         if name == attribute:
             return tuple(values) or None
@@ -104,29 +92,31 @@ def attribute_facts(attribute: str, truth: PictureTruth, catalogue: CatalogueVoc
 
 
 _ALSO = {"multicoloured": ("multi",), "sporty": ("sports",)}
-"""What shops call it."""
+"""Names that shops use instead."""
 
 
-def _main(truth: PictureTruth, name: str, synonyms: Mapping[str, Sequence[str]] = MappingProxyType({})) -> Facts | None:
+def _look_of_main(
+    truth: PictureTruth, name: str, synonyms: Mapping[str, Sequence[str]] = MappingProxyType({})
+) -> Facts | None:
     value: str = getattr(find_main_thing(truth.things), name)
     return (value, *synonyms.get(value, ())) if value else None
 
 
-def _main_kind(truth: PictureTruth) -> Facts:
+def _list_main_kind(truth: PictureTruth) -> Facts:
     thing = find_main_thing(truth.things)
     return (thing.kind, *(singular for singular, _ in thing.nouns))
 
 
-def _main_class(truth: PictureTruth) -> Facts | None:
+def _list_main_class(truth: PictureTruth) -> Facts | None:
     """ "What kind of thing is it mainly?": only if the class is beyond doubt."""
-    words = _main_kind(truth)
+    words = _list_main_kind(truth)
     more = {"flower": "plant", "tree": "plant", "chair": "furniture", "hat": "clothing", "apple": "food"}
     classes = [name for name, kinds in CLASSES.items() if words[0] in kinds and name != "fruit"]
     classes += [more[words[0]]] if words[0] in more else []
     return (*words, *classes) if classes else None
 
 
-def _place(truth: PictureTruth) -> Facts | None:
+def _list_place(truth: PictureTruth) -> Facts | None:
     first = {"garden": "grass", "meadow": "grass", "lake": "in the water", "road": "a street", "city": "a street"}
     if not truth.place:
         return None
@@ -135,12 +125,12 @@ def _place(truth: PictureTruth) -> Facts | None:
     return (*usual, *sorted(PLACE_WORDS.get(truth.place, frozenset()) - {"room"}), *room)
 
 
-def _light(truth: PictureTruth) -> Facts | None:
+def _list_light(truth: PictureTruth) -> Facts | None:
     spoken = (word for word in LIGHT_WORDS.get(truth.light, ()) if word)
     return (truth.light, *spoken, *sorted(LIGHTS.get(truth.light, frozenset()))) if truth.light else None
 
 
-def _animal(truth: PictureTruth) -> Facts:
+def _list_animals(truth: PictureTruth) -> Facts:
     """The animals, the largest first."""
     animals = [thing for thing in truth.things if thing.kind in CLASSES["animal"]]
     animals.sort(key=lambda thing: -thing.box[2] * thing.box[3])
@@ -148,32 +138,32 @@ def _animal(truth: PictureTruth) -> Facts:
     return (*(thing.kind for thing in animals), *insect)
 
 
-def _count(truth: PictureTruth) -> Facts:
+def _list_count(truth: PictureTruth) -> Facts:
     number = len(truth.things)
-    return (str(number), number_word(number), *(["three or more"] if number > 2 else []))
+    return (str(number), spell_number(number), *(["three or more"] if number > 2 else []))
 
 
-def _repeated(truth: PictureTruth) -> Facts | None:
+def _list_repeated(truth: PictureTruth) -> Facts | None:
     """The most frequent kind; None if no kind occurs twice."""
     kind, number = Counter(thing.kind for thing in truth.things).most_common(1)[0]
     return (kind,) if number > 1 else None
 
 
-_COLOUR = partial(_main, name="colour", synonyms=COLOUR_WORDS)
+_COLOUR = partial(_look_of_main, name="colour", synonyms=COLOUR_WORDS)
 _SCENE: dict[str, Callable[[PictureTruth], Facts | None]] = {
-    "background": _place,
-    "place": _place,
-    "light": _light,
-    "main_object": _main_kind,
+    "background": _list_place,
+    "place": _list_place,
+    "light": _list_light,
+    "main_object": _list_main_kind,
     "main_colour": _COLOUR,
-    "main_size": partial(_main, name="size", synonyms=SIZE_WORDS),
-    "main_pattern": partial(_main, name="pattern"),
+    "main_size": partial(_look_of_main, name="size", synonyms=SIZE_WORDS),
+    "main_pattern": partial(_look_of_main, name="pattern"),
     "colour": _COLOUR,
-    "kind": _main_class,
-    "animal": _animal,
-    "objects": _count,
-    "number": _count,
-    "repeated_object": _repeated,
+    "kind": _list_main_class,
+    "animal": _list_animals,
+    "objects": _list_count,
+    "number": _list_count,
+    "repeated_object": _list_repeated,
 }
 """Keyed by the columns of a world's catalogue, and the names of the zero-shot tags."""
 

@@ -14,10 +14,10 @@ from typing import Literal, get_args
 from viewfinder.conversation import Answer, Like, Question, Reject, Say, Turn
 from viewfinder.errors import BadInput
 from viewfinder.users.base import Answerer, Comparer, Describer, Screen
-from viewfinder.users.words import open_choices
-from viewfinder.wording.replies import DONT_KNOW, is_dont_know
+from viewfinder.wording.nouns import join_with_and, mend_articles
+from viewfinder.wording.replies import DONT_KNOW, drop_dont_know, is_denial, is_dont_know
 from viewfinder.worlds.kinds import COLOURS
-from viewfinder.worlds.words import NOUNS, PLACE_NOUNS, join_with_and
+from viewfinder.worlds.words import NOUNS, PLACE_NOUNS
 
 Policy = Literal["mixed", "answers", "compares", "describes"]
 POLICIES: tuple[Policy, ...] = ("mixed", "answers", "compares", "describes")
@@ -28,7 +28,7 @@ SPEAKS: tuple[Speaks, ...] = get_args(Speaks)
 
 @dataclass(frozen=True, kw_only=True)
 class SpeakingStyle:
-    """How a person speaks; probabilities are from 0 to 1.
+    """The way in which a person speaks; probabilities are from 0 to 1.
 
     Attributes:
         noise: probability that an answer is wrong, and that a word of a description names another value.
@@ -98,7 +98,6 @@ _ANSWERS: tuple[tuple[str, ...], ...] = (
 _OPEN = re.compile(
     r"\b(?:what|anything) else\b|\b(?:tell me|say|remember) (?:more|anything)\b|^describe\b", re.IGNORECASE
 )
-_NO = re.compile(r"^(?:no|none|nothing|neither|nobody|never|not|there (?:is|are) no)\b")
 
 
 def misspeak(text: str, rng: random.Random, chance: float) -> str:
@@ -107,25 +106,25 @@ def misspeak(text: str, rng: random.Random, chance: float) -> str:
     >>> misspeak("a red car on the left", random.Random(0), 0.0)
     'a red car on the left'
     """
-    return _replaced(text, _RIVALS, lambda family, word: rng.choice(family) if rng.random() < chance else word)
+    return _replace_rivals(text, _RIVALS, lambda family, word: rng.choice(family) if rng.random() < chance else word)
 
 
 def make_wrong_answer(answer: str, question: Question, rng: random.Random) -> str:
     """An answer other than the true one: another choice, no for yes, another colour; "don't know" if none is known."""
-    others = [choice for choice in open_choices(question.choices) if choice != answer]
+    others = [choice for choice in drop_dont_know(question.choices) if choice != answer]
     if others:
         return rng.choice(others)
     if answer.lower().startswith("yes"):
         return "no"
-    if _NO.match(answer.lower()):
+    if is_denial(answer.lower()):
         return "yes"
     if answer.strip().isdigit():
         return str(int(answer) + rng.choice((1, 2)))
-    changed = _replaced(answer, _ANSWERS, lambda family, word: rng.choice(family))
+    changed = _replace_rivals(answer, _ANSWERS, lambda family, word: rng.choice(family))
     return DONT_KNOW if changed == answer else changed
 
 
-def _replaced(text: str, families: Sequence[Sequence[str]], choose: Callable[[Sequence[str], str], str]) -> str:
+def _replace_rivals(text: str, families: Sequence[Sequence[str]], choose: Callable[[Sequence[str], str], str]) -> str:
     """Passes each word of a family through `choose` (rivals, word), longest words first, once each; fixes articles."""
     rivals = {word: [other for other in family if other != word] for family in families for word in family}
     words = "|".join(re.escape(word) for word in sorted(rivals, key=len, reverse=True))
@@ -153,26 +152,16 @@ def make_vague(text: str, rng: random.Random, chance: float) -> str:
     return mend_articles(left) if is_whole else text
 
 
-def mend_articles(text: str) -> str:
-    """`a` and `an` as the next word requires.
-
-    >>> mend_articles("a orange car and an red one")
-    'an orange car and a red one'
-    """
-    said = re.sub(r"\b([aA])n?(?= [aeiou])", r"\1n", text)
-    return re.sub(r"\b([aA])n(?= [^aeiou\W])", r"\1", said)
-
-
 Likeness = Callable[[str, str], float]
-"""How similar two pictures look to the person; larger is more similar."""
+"""The likeness of two pictures to the person; larger is more similar."""
 
 Corrector = Callable[[str, str], Say | Reject | None]
-"""What is said if the picture shown (first) contradicts what is known of the wanted one; None if it does not."""
+"""The correction of a picture shown (first) that contradicts what is known of the wanted one; None if it does not."""
 
 
 @dataclass
 class _Session:
-    """What a person remembers of one session."""
+    """A person's memory of one session."""
 
     describer: Describer
     said: list[str] = field(default_factory=list)
@@ -197,7 +186,7 @@ class Person:
             progress; without it that is the first, and new pictures are progress.
         corrector: what is said about contradictions, as often as the style says.
         style: by default that of a perfect user.
-        name: which kind of user this is.
+        name: the kind of user.
         trained_on: the list of the pictures that a part was trained on (`TrainingList.encode`); "": unknown, None: none
             was, or not here.
     """
@@ -228,7 +217,7 @@ class Person:
             del self._sessions[wanted]
             return None
         rng = random.Random(f"viewfinder/person/{self.style.seed}/{wanted}/{screen.round}")
-        return self._turn(session, wanted, screen.question, looked_at, rng)
+        return self._choose_turn(session, wanted, screen.question, looked_at, rng)
 
     def _note_progress(self, session: _Session, wanted: str, looked_at: tuple[str, ...]) -> None:
         """Progress is a picture that is more similar to the wanted one than all before."""
@@ -240,26 +229,26 @@ class Person:
         session.seen |= set(looked_at)
         session.idle = 0 if better else session.idle + 1
 
-    def _turn(
+    def _choose_turn(
         self, session: _Session, wanted: str, question: Question | None, looked_at: tuple[str, ...], rng: random.Random
     ) -> Turn | None:
         policy = self.style.policy
         skipped = rng.random() < self.style.skips
-        if looked_at and (correction := self._correction(session, wanted, looked_at[0], rng)) is not None:
+        if looked_at and (correction := self._make_correction(session, wanted, looked_at[0], rng)) is not None:
             return correction
         if question is not None and policy in {"mixed", "answers"} and not skipped:
-            return Answer(question, self._answer(session, question, wanted, rng))
+            return Answer(question, self._make_answer(session, question, wanted, rng))
         coin, comparer = rng.random() < 0.5, self.comparer
         wants_to = policy == "compares" or (policy == "mixed" and bool(session.said) and coin)
         if comparer is not None and looked_at and wants_to:
-            liked = self._comparison(comparer, wanted, looked_at, rng)
+            liked = self._make_comparison(comparer, wanted, looked_at, rng)
             if policy == "compares" or liked not in session.compared:
                 session.compared.add(liked)
                 return liked
-        said = self._description(session, wanted, rng)
+        said = self._make_description(session, wanted, rng)
         return Say(said) if said else None
 
-    def _correction(self, session: _Session, wanted: str, shown: str, rng: random.Random) -> Turn | None:
+    def _make_correction(self, session: _Session, wanted: str, shown: str, rng: random.Random) -> Turn | None:
         # A person who never corrects draws no random number: a seed's dialogues depend on it.
         if self.corrector is None or not self.style.corrections or rng.random() >= self.style.corrections:
             return None
@@ -269,10 +258,10 @@ class Person:
         session.compared.add(found)
         return found
 
-    def _answer(self, session: _Session, question: Question, wanted: str, rng: random.Random) -> str:
+    def _make_answer(self, session: _Session, question: Question, wanted: str, rng: random.Random) -> str:
         true = DONT_KNOW if self.answerer is None else self.answerer.answer(question, wanted)
         if is_dont_know(true) and not question.choices and _OPEN.search(question.text):
-            return self._description(session, wanted, rng) or DONT_KNOW
+            return self._make_description(session, wanted, rng) or DONT_KNOW
         # The random numbers are drawn in this order: a seed's dialogues depend on it.
         if is_dont_know(true):
             return true
@@ -280,12 +269,12 @@ class Person:
             return DONT_KNOW
         return make_wrong_answer(true, question, rng) if rng.random() < self.style.noise else true
 
-    def _comparison(self, comparer: Comparer, wanted: str, looked_at: tuple[str, ...], rng: random.Random) -> Like:
+    def _make_comparison(self, comparer: Comparer, wanted: str, looked_at: tuple[str, ...], rng: random.Random) -> Like:
         likeness = self.likeness
         liked = looked_at[0] if likeness is None else max(looked_at, key=lambda shown: likeness(shown, wanted))
         return Like(liked, self._verbalize(comparer.compare(liked, wanted), rng))
 
-    def _description(self, session: _Session, wanted: str, rng: random.Random) -> str:
+    def _make_description(self, session: _Session, wanted: str, rng: random.Random) -> str:
         if session.said and rng.random() < self.style.forgetfulness:
             return rng.choice(session.said)
         statements = dict.fromkeys(session.describer.describe(wanted) for _ in range(self.style.verbosity))
@@ -295,5 +284,5 @@ class Person:
         return said
 
     def _verbalize(self, text: str, rng: random.Random) -> str:
-        """What was meant, as this person says it."""
+        """A text in the words of this person: with their mistakes and vagueness."""
         return make_vague(misspeak(text, rng, self.style.noise), rng, self.style.vagueness)

@@ -1,4 +1,4 @@
-"""What people say of photographs that they know from captions: sentences, fragments, differences, corrections."""
+"""Speech about photographs known from captions: sentences, fragments, differences, corrections."""
 
 from __future__ import annotations
 
@@ -12,29 +12,20 @@ from functools import cache
 from viewfinder.conversation import Reject, Say
 from viewfinder.users.annotations import AnnotatedPhotos
 from viewfinder.users.captions import (
-    KINDS,
+    FACT_KINDS,
     find_mentions,
     find_synonyms,
     find_values,
-    stem,
+    stem_word,
     stems_of,
     to_singular,
 )
 from viewfinder.users.descriptions import Sentences
 from viewfinder.users.person import Speaks
-from viewfinder.users.words import number_word
+from viewfinder.wording.numbers import spell_number
+from viewfinder.wording.stop_words import BEFORE_NOUNS, BETWEEN_NOUNS
 
-_BETWEEN = """
-a an the this that these those some his her its their it he she they him them himself herself itself someone s who which
-while as and or but of in on at by with from for to into onto through over under near next behind front up down off out
-around along across above below between beside against toward towards is are was were be been being has have having had
-do does doing very not no other others another each one's it's there's that's there top side back background foreground
-middle image picture photo appear appears seem seems just about out so all both as well like what where when
-"""
-_FUNCTION_WORDS = frozenset(_BETWEEN.split())
-_LEAD_WORDS = "a an the his her its their some this that these those two three four five several"
-_LEADS = frozenset(_LEAD_WORDS.split())
-_VERBS = frozenset(word for words in KINDS["doing"].values() for word in words)
+_VERBS = frozenset(word for words in FACT_KINDS["doing"].values() for word in words)
 _ORDERED = "ADE_"
 """Prefix of photographs that one person described sentence by sentence (ADE20K)."""
 
@@ -48,12 +39,12 @@ def noun_phrases(sentence: str) -> list[str]:
     ['brown dog', 'sunny beach']
     """
     found: list[list[str]] = []
-    is_led, is_inside = True, False
+    is_led, is_inside = True, False  # a caption may begin with a noun, without an article
     for word in re.findall(r"[^\W_]+(?:[-'][^\W_]+)*", sentence.lower()):
-        if word in _FUNCTION_WORDS or word in _LEADS or word.endswith("ly"):
+        if word in BETWEEN_NOUNS or word in BEFORE_NOUNS or word.endswith("ly"):
             is_led, is_inside = True, False
         elif word.endswith("ing") or (
-            is_inside and (to_singular(found[-1][-1]) != found[-1][-1] or stem(word) in _VERBS)
+            is_inside and (to_singular(found[-1][-1]) != found[-1][-1] or stem_word(word) in _VERBS)
         ):
             is_led = is_inside = False
         elif is_led or is_inside:
@@ -74,13 +65,11 @@ def make_fragment(sentence: str, rng: random.Random) -> str:
         whole, other = phrases[place], phrases[rng.randrange(place + 1, len(phrases))].split()
         words = [*whole.split(), *(other if len(whole.split()) == 1 and rng.random() < 0.5 else other[-1:])]
     else:
-        words = [word for word in re.findall(r"[^\W_]+", sentence.lower()) if word not in _FUNCTION_WORDS][:3]
+        words = [word for word in re.findall(r"[^\W_]+", sentence.lower()) if word not in BETWEEN_NOUNS][:3]
     return " ".join(dict.fromkeys(words)) or sentence
 
 
-def cut_fragment(
-    sentence: str, rng: random.Random, left_out: Container[str] = _FUNCTION_WORDS, shortest: int = 1
-) -> str:
+def cut_fragment(sentence: str, rng: random.Random, left_out: Container[str] = BETWEEN_NOUNS, shortest: int = 1) -> str:
     """One to four adjacent words of a sentence, without small words: simpler than `make_fragment`, to learn from.
 
     `left_out`: words that do not count, nor those with fewer letters than `shortest`.
@@ -95,8 +84,8 @@ def cut_fragment(
     return " ".join(words[start : start + count]).lower() or sentence
 
 
-def speak(sentences: Sentences, speaks: Speaks, *, seed: int = 0) -> Sentences:
-    """The same, said as whole sentences, as fragments, or mixed (per sentence, drawn from the seed)."""
+def make_spoken(sentences: Sentences, speaks: Speaks, *, seed: int = 0) -> Sentences:
+    """Sentences said as whole sentences, as fragments, or mixed (per sentence, drawn from the seed)."""
     if speaks == "sentences":
         return sentences
 
@@ -120,7 +109,7 @@ def photo_sentences(notes: AnnotatedPhotos, *, speaks: Speaks = "sentences", see
             random.Random(f"viewfinder/sayings/{seed}/{picture}").shuffle(said)
         return said
 
-    return speak(sentences, speaks, seed=seed)
+    return make_spoken(sentences, speaks, seed=seed)
 
 
 @dataclass(frozen=True)
@@ -131,44 +120,44 @@ class PhotoComparer:
     seed: int = 0
 
     def compare(self, shown: str, wanted: str) -> str:
-        """What captions say of the wanted photograph and none says of the shown one; "" if there is nothing."""
+        """A noun phrase from captions of the wanted photograph that no caption of the shown one names; "" if none."""
         here = frozenset().union(*map(stems_of, self.notes.of(shown).captions))
         phrases = [phrase for caption in self.notes.of(wanted).captions for phrase in noun_phrases(caption)]
         new = Counter(phrase for phrase in phrases if stems_of(phrase.split()[-1]).isdisjoint(here))
         best = [phrase for phrase, count in new.items() if count == max(new.values())]
-        return "with " + self._rng(shown, wanted).choice(best) if best else ""
+        return "with " + self._make_rng(shown, wanted).choice(best) if best else ""
 
     def likeness(self, one: str, other: str) -> float:
         """Share of the words in either's captions that are in both, 0 to 1."""
-        ones, others = (self._words(picture) for picture in (one, other))
+        ones, others = (self._list_words(picture) for picture in (one, other))
         return len(ones & others) / max(len(ones | others), 1)
 
     def correct(self, shown: str, wanted: str) -> Say | Reject | None:
-        """What is said if captions of the two contradict each other: "no, two of them", "not indoors"."""
-        return self._rng(shown, wanted).choice([*self._contradictions(shown, wanted)] or [None])
+        """A correction if captions of the two contradict each other: "no, two of them", "not indoors"; else None."""
+        return self._make_rng(shown, wanted).choice([*self._list_contradictions(shown, wanted)] or [None])
 
-    def _contradictions(self, shown: str, wanted: str) -> Iterator[Say | Reject]:
+    def _list_contradictions(self, shown: str, wanted: str) -> Iterator[Say | Reject]:
         theirs, own = self.notes.of(shown).captions, self.notes.of(wanted).captions
-        for noun in _main_nouns(own):
-            there, here = _number(noun, own), _number(noun, theirs)
+        for noun in _list_main_nouns(own):
+            there, here = _agree_on_number(noun, own), _agree_on_number(noun, theirs)
             if there and here and there != here:
-                yield Say(f"no, {number_word(there)} of them" if there > 1 else f"no, only one {noun}")
-            colours, colours_here = _colours(noun, own), _colours(noun, theirs)
+                yield Say(f"no, {spell_number(there)} of them" if there > 1 else f"no, only one {noun}")
+            colours, colours_here = _agree_on_colours(noun, own), _agree_on_colours(noun, theirs)
             # Of several things each may have another colour.
             if there == 1 and colours and colours_here and colours.isdisjoint(colours_here):
                 yield Say(f"no, a {' and '.join(sorted(colours))} {noun}")
-        settings = [_agreed("setting", captions) for captions in (theirs, own)]
+        settings = [_agree_on_value("setting", captions) for captions in (theirs, own)]
         if None not in settings and settings[0] != settings[1]:
             yield Reject((), f"{settings[0]}s")
-        place = _agreed("place", theirs)
+        place = _agree_on_value("place", theirs)
         named = frozenset().union(*(find_values("place", caption) for caption in own))
         if place in _APART and named & _APART.keys() and place not in named:
             yield Say(f"no, not {_APART[place]} {place}")
 
-    def _words(self, picture: str) -> frozenset[str]:
-        return frozenset().union(*map(stems_of, self.notes.of(picture).captions)) - _FUNCTION_WORDS
+    def _list_words(self, picture: str) -> frozenset[str]:
+        return frozenset().union(*map(stems_of, self.notes.of(picture).captions)) - BETWEEN_NOUNS
 
-    def _rng(self, shown: str, wanted: str) -> random.Random:
+    def _make_rng(self, shown: str, wanted: str) -> random.Random:
         return random.Random(f"viewfinder/photographs/{self.seed}/{shown}/{wanted}")
 
 
@@ -180,7 +169,7 @@ _APART = {
 
 
 @cache
-def _main_nouns(captions: tuple[str, ...]) -> tuple[str, ...]:
+def _list_main_nouns(captions: tuple[str, ...]) -> tuple[str, ...]:
     """The last words of noun phrases that at least two captions (or the only one) have, most common first."""
     counts = Counter(
         noun for said in captions for noun in dict.fromkeys(to_singular(one.split()[-1]) for one in noun_phrases(said))
@@ -189,8 +178,8 @@ def _main_nouns(captions: tuple[str, ...]) -> tuple[str, ...]:
 
 
 @cache
-def _number(noun: str, captions: tuple[str, ...]) -> int | None:
-    """How many of a noun there are, if at least two captions (or the only one) say so and none contradicts it."""
+def _agree_on_number(noun: str, captions: tuple[str, ...]) -> int | None:
+    """The number of things of a noun, if at least two captions (or the only one) give it and none contradicts it."""
     mentions = [[*find_mentions(find_synonyms(noun), said)] for said in captions]
     numbers = [found[0].number if len(found) == 1 else None for found in mentions if found]
     known = [number for number in numbers if number is not None]
@@ -199,7 +188,7 @@ def _number(noun: str, captions: tuple[str, ...]) -> int | None:
 
 
 @cache
-def _colours(noun: str, captions: tuple[str, ...]) -> frozenset[str]:
+def _agree_on_colours(noun: str, captions: tuple[str, ...]) -> frozenset[str]:
     """The colours of a noun that at least two captions (or the only one) name."""
     named = [
         {colour for mention in find_mentions(find_synonyms(noun), said) for colour in mention.colours}
@@ -210,7 +199,7 @@ def _colours(noun: str, captions: tuple[str, ...]) -> frozenset[str]:
 
 
 @cache
-def _agreed(kind: str, captions: tuple[str, ...]) -> str | None:
+def _agree_on_value(kind: str, captions: tuple[str, ...]) -> str | None:
     """The value of a kind that at least two captions (or the only one) name, if none names another."""
     named = [values for said in captions if (values := find_values(kind, said))]
     is_one = len(named) >= min(2, len(captions)) and len(frozenset().union(*named)) == 1

@@ -7,17 +7,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from viewfinder.data.truth import PictureTruth, ThingTruth
-from viewfinder.users.words import (
-    ANYTHING,
-    ARTICLES,
-    CLASSES,
-    NUMBER_WORDS,
-    PREDICATES,
-    TAILS,
-    Property,
-    SceneLexicon,
-    contains_phrase,
-)
+from viewfinder.users.words import ANYTHING, CLASSES, PREDICATE_OF_WORD, TAILS, Property, SceneLexicon
+from viewfinder.wording.numbers import NUMBER_WORDS
+from viewfinder.wording.phrases import contains_phrase
+from viewfinder.wording.stop_words import ARTICLES
 
 _MORE = frozenset({"another", "other", "second"})
 _LINKS = frozenset({"of", "and", "single"})
@@ -26,12 +19,12 @@ _EMPTY_TAILS = ("there", "here", "you see", "that you see", "you can see", "that
 _COPULAS = ("that is", "that are", "which is", "which are", "that", "which", "is", "are", "being")
 
 _TAILS_LONGEST_FIRST = sorted(TAILS, key=len, reverse=True)
-_PREDICATES_LONGEST_FIRST = sorted(PREDICATES, key=len, reverse=True)
+_PREDICATES_LONGEST_FIRST = sorted(PREDICATE_OF_WORD, key=len, reverse=True)
 
 
 @dataclass(frozen=True)
 class NounPhrase:
-    """What a noun phrase says of the things it means.
+    """The conditions of a noun phrase on the things it means.
 
     Attributes:
         kinds: kinds it may be; None: any kind.
@@ -64,10 +57,10 @@ def parse_phrase(text: str, lexicon: SceneLexicon) -> NounPhrase | None:
     at = 0
     while at < len(words):
         word = words[at]
-        if (noun := _noun(words, at, lexicon)) is not None:
+        if (noun := _find_noun(words, at, lexicon)) is not None:
             kinds, plural, end = noun
-            return _with_tail(replace(head, kinds=kinds, plural=plural), " ".join(words[end:]), lexicon)
-        if found := _adjective(words, at, lexicon):
+            return _parse_tail(replace(head, kinds=kinds, plural=plural), " ".join(words[end:]), lexicon)
+        if found := _find_adjective(words, at, lexicon):
             look, at = found
             head = replace(head, looks=(*head.looks, look))
             continue
@@ -97,14 +90,14 @@ def parse_properties(text: str, lexicon: SceneLexicon) -> tuple[Property, ...] |
     words = [word for word in said.split() if word != "and"]
     at = 0
     while at < len(words):
-        if (found := _adjective(words, at, lexicon)) is None:
+        if (found := _find_adjective(words, at, lexicon)) is None:
             return None
         look, at = found
         looks.append(look)
     return tuple(looks) or None
 
 
-def _noun(words: Sequence[str], at: int, lexicon: SceneLexicon) -> tuple[frozenset[str] | None, bool, int] | None:
+def _find_noun(words: Sequence[str], at: int, lexicon: SceneLexicon) -> tuple[frozenset[str] | None, bool, int] | None:
     """Kinds, plural, and where the noun ends; the longest noun that begins here."""
     for length in (5, 4, 3, 2, 1):
         word = " ".join(words[at : at + length])
@@ -120,7 +113,7 @@ def _noun(words: Sequence[str], at: int, lexicon: SceneLexicon) -> tuple[frozens
     return None
 
 
-def _adjective(words: Sequence[str], at: int, lexicon: SceneLexicon) -> tuple[Property, int] | None:
+def _find_adjective(words: Sequence[str], at: int, lexicon: SceneLexicon) -> tuple[Property, int] | None:
     for length in (2, 1):
         word = " ".join(words[at : at + length])
         if word in lexicon.adjectives and at + length <= len(words):
@@ -128,23 +121,23 @@ def _adjective(words: Sequence[str], at: int, lexicon: SceneLexicon) -> tuple[Pr
     return None
 
 
-def _with_tail(head: NounPhrase, rest: str, lexicon: SceneLexicon) -> NounPhrase | None:
+def _parse_tail(head: NounPhrase, rest: str, lexicon: SceneLexicon) -> NounPhrase | None:
     """The phrase with what follows its noun: places, patterns, relative clauses, one relation at the end."""
     if not rest or rest in _EMPTY_TAILS:
         return head
     for tail in _TAILS_LONGEST_FIRST:
         if rest == tail or rest.startswith(f"{tail} "):
             more = replace(head, looks=(*head.looks, *TAILS[tail]))
-            if (whole := _with_tail(more, rest[len(tail) :].strip(), lexicon)) is not None:
+            if (whole := _parse_tail(more, rest[len(tail) :].strip(), lexicon)) is not None:
                 return whole
     for copula in _COPULAS:
         if rest.startswith(f"{copula} "):
             after = rest.removeprefix(copula).strip()
             looks = parse_properties(after, lexicon)
-            return replace(head, looks=(*head.looks, *looks)) if looks else _with_tail(head, after, lexicon)
+            return replace(head, looks=(*head.looks, *looks)) if looks else _parse_tail(head, after, lexicon)
     for predicate in _PREDICATES_LONGEST_FIRST:
         if rest.startswith(f"{predicate} ") and (other := parse_phrase(rest[len(predicate) :].strip(), lexicon)):
-            return replace(head, near=(PREDICATES[predicate], other))
+            return replace(head, near=(PREDICATE_OF_WORD[predicate], other))
     return None
 
 
@@ -166,41 +159,43 @@ class KnownScene:
     def find(self, text: str) -> tuple[NounPhrase, tuple[ThingTruth, ...]] | None:
         """The phrase parsed from a text, and the things that it refers to; None if either cannot be told."""
         phrase = parse_phrase(text, self.lexicon)
-        things = None if phrase is None else self.referred(phrase)
+        things = None if phrase is None else self.find_referred(phrase)
         return None if phrase is None or things is None else (phrase, things)
 
-    def meant(self, phrase: NounPhrase) -> tuple[ThingTruth, ...] | None:
+    def find_meant(self, phrase: NounPhrase) -> tuple[ThingTruth, ...] | None:
         """The things of which the phrase is true; None if this is unknown for some thing."""
         fits = [(thing, self.fits(thing, phrase)) for thing in self.truth.things]
         return None if any(fit is None for _, fit in fits) else tuple(thing for thing, fit in fits if fit)
 
-    def referred(self, phrase: NounPhrase) -> tuple[ThingTruth, ...] | None:
-        """As `meant`, if the question presupposes that there is one: the only possible referent is meant."""
+    def find_referred(self, phrase: NounPhrase) -> tuple[ThingTruth, ...] | None:
+        """The things meant if the question presupposes that there are some: a sole possible one is taken."""
         if phrase.plural or phrase.every:
-            return self.meant(phrase)
+            return self.find_meant(phrase)
         fits = [(thing, self.fits(thing, phrase)) for thing in self.truth.things]
         possible = [thing for thing, fit in fits if fit is not False]
-        return tuple(possible) if len(possible) == 1 else self.meant(phrase)
+        return tuple(possible) if len(possible) == 1 else self.find_meant(phrase)
 
     def fits(self, thing: ThingTruth, phrase: NounPhrase) -> bool | None:
         """Whether a phrase is true of a thing."""
         if phrase.kinds is not None and thing.kind not in phrase.kinds:
             return False
-        known = all_known(has_property(thing, look) for look in phrase.looks)
+        known = combine_with_and(has_property(thing, look) for look in phrase.looks)
         if known is False or phrase.near is None:
             return known
         predicate, other = phrase.near
-        other_things = self.meant(replace(other, number=None))
+        other_things = self.find_meant(replace(other, number=None))
         if other_things is None:
             return None
-        near = any_known(self.relates(thing, predicate, other) for other in other_things)
-        return all_known((known, near))
+        return combine_with_and((known, self.relates_to_any(thing, predicate, other_things)))
 
-    def relates(self, thing: ThingTruth, predicate: str, other: ThingTruth) -> bool | None:
-        """Whether a relation holds; None if it is a matter of opinion: neither clearly so nor clearly not."""
-        if (thing.number, predicate, other.number) in self.related:
-            return True
-        return None if thing.number != other.number and _arguable(thing, predicate, other) else False
+    def relates_to_any(self, thing: ThingTruth, predicate: str, others: Iterable[ThingTruth]) -> bool | None:
+        """Whether a thing has a relation to one of others; None if that is a matter of opinion."""
+        is_arguable = False
+        for other in others:
+            if (thing.number, predicate, other.number) in self.related:
+                return True
+            is_arguable |= thing.number != other.number and _is_arguable(thing, predicate, other)
+        return None if is_arguable else False
 
 
 def has_property(thing: ThingTruth, look: Property) -> bool | None:
@@ -215,7 +210,7 @@ def has_property(thing: ThingTruth, look: Property) -> bool | None:
     return True if contains_phrase(known, value) else None if contains_phrase(value, known) or not known else False
 
 
-def _arguable(thing: ThingTruth, predicate: str, other: ThingTruth) -> bool:
+def _is_arguable(thing: ThingTruth, predicate: str, other: ThingTruth) -> bool:
     """Whether a person might say so although the world does not: the middle is on that side, if only just."""
     dx, dy = (thing.box[at] + thing.box[at + 2] / 2 - other.box[at] - other.box[at + 2] / 2 for at in (0, 1))
     beside = abs(dx) < (thing.box[2] + other.box[2]) / 2 + 80
@@ -224,13 +219,7 @@ def _arguable(thing: ThingTruth, predicate: str, other: ThingTruth) -> bool:
     return so.get(predicate, False)
 
 
-def all_known(known: Iterable[bool | None]) -> bool | None:
-    """And, with None for "cannot tell"."""
+def combine_with_and(known: Iterable[bool | None]) -> bool | None:
+    """Whether all are true, with None for "cannot tell"."""
     values = set(known)
     return False if False in values else None if None in values else True
-
-
-def any_known(known: Iterable[bool | None]) -> bool | None:
-    """Or, with None for "cannot tell"."""
-    values = set(known)
-    return True if True in values else None if None in values else False

@@ -15,15 +15,14 @@ from viewfinder.conversation import Question
 from viewfinder.encoders.checkpoints import CheckpointSource, explain_failures, find_checkpoint, silence_transformers
 from viewfinder.errors import BadInput, EncoderMismatch, UnknownName
 from viewfinder.pictures import AtMost, decode_one
-from viewfinder.users.words import open_choices
-from viewfinder.wording.replies import DONT_KNOW
+from viewfinder.wording.replies import DONT_KNOW, drop_dont_know
 
 PictureFiles = Callable[[str], Path]
-"""Where the file of a picture is."""
+"""Gives the file of a picture."""
 
 PART = "the vision-language model"
 MAX_TOKENS = 20
-SIDE = 512
+MAX_SIDE = 512
 """Longer side, in pixels, to which a picture is decoded; the model's own processor makes it smaller."""
 
 _BLIP2 = "Blip2ForConditionalGeneration"
@@ -54,7 +53,7 @@ class VisionModel:
         self._network = network.to(device).eval()
 
     def text(self, picture: Path, prompt: str = "") -> str:
-        """What the model says about a picture given a prompt, decoded greedily."""
+        """Continues a prompt about a picture, decoded greedily."""
         import torch
 
         config = self._network.config
@@ -63,7 +62,7 @@ class VisionModel:
         tokens: list[int] = self._tokenizer(prompt, truncation=True)["input_ids"] if prompt or is_blip2 else []
         if is_blip2:
             tokens = [config.image_token_index] * config.num_query_tokens + tokens
-        image = decode_one(picture, AtMost(SIDE)).pixels
+        image = decode_one(picture, AtMost(MAX_SIDE)).pixels
         inputs: dict[str, Any] = dict(self._pixels(images=[image], return_tensors="pt"))
         if tokens:
             inputs["input_ids"] = torch.tensor([tokens])
@@ -112,7 +111,7 @@ class VqaAnswerer:
     pictures: PictureFiles
 
     def answer(self, question: Question, picture: str) -> str:
-        """What the model answers; with choices, the one that it names, else "don't know".
+        """The model's answer; with choices, the one that it names, else "don't know".
 
         Raises:
             UnknownName: there is no such picture.
@@ -122,5 +121,5 @@ class VqaAnswerer:
         if not file.is_file():
             raise UnknownName(f"{picture}: no such picture ({file} is no file)")
         said = self.model.text(file, self.model.prompt.format(question.text))
-        choices = open_choices(question.choices) or ((said,) if said else ())
+        choices = drop_dont_know(question.choices) or ((said,) if said else ())
         return next((choice for choice in choices if choice.lower() in said.lower()), DONT_KNOW)

@@ -1,4 +1,4 @@
-"""Which words mean what: questions and answers as plain words, and tables of what is said about a drawn scene."""
+"""The meaning of words: rules that answer questions, and tables of the words for drawn scenes."""
 
 from __future__ import annotations
 
@@ -7,13 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from viewfinder.data.truth import PictureTruth
-from viewfinder.wording.replies import is_dont_know
-from viewfinder.wording.stems import singular_of_word
 from viewfinder.worlds.kinds import COLOURS, KINDS, PLACES
 from viewfinder.worlds.words import (
     COLOUR_WORDS,
     NOUNS,
-    NUMBERS,
     PATTERN_ADJECTIVES,
     PATTERN_NOUNS,
     PATTERN_TAILS,
@@ -24,82 +21,6 @@ from viewfinder.worlds.words import (
 )
 
 NONE_OF_THESE = "none of these"
-
-_CONTRACTIONS = {
-    r"\b(what|where|who|which|how|there|it|that|he|she)'s\b": r"\1 is",
-    r"\b(what|where|who|there|they|we|you)'re\b": r"\1 are",
-    r"\b(is|are|does|do|can|has|have|was)n't\b": r"\1",
-    r"\bcolor": "colour",
-    r"(?<!single)-coloured\b|(?<!-)\bcoloured\b": "",
-    r"\bgray": "grey",
-}
-_FILLERS = r"""
-(?:in|on|of|into|across)\ (?:the|this|that|your)\ (?:whole\ )?(?:picture|photo|photograph|image|scene|frame)\b
-|(?<=\ )(?:visible|anywhere|at\ all|to\ be\ seen|exactly|precisely|overall|roughly|please|then)$
-|^(?:please|ok|okay|well|so|and|now|then|great|thanks|also|hm+)\b
-|^(?:all\ right|alright|by\ the\ way|if\ i\ may(?:\ ask)?|one\ more\ thing|let\ me\ see)\b
-|\bby\ any\ chance\b
-|^(?:can|could|would|do)\ you\ (?:please\ )?(?:tell|say|know|remember|recall)(?:\ me)?\b(?:\ if|\ whether)?
-|^(?:tell|say)\ me\b
-|(?<=^is\ there)\ (?:maybe|perhaps|also)|(?<=^are\ there)\ (?:maybe|perhaps|also)
-"""
-_FILLER = re.compile(_FILLERS, re.VERBOSE)
-
-NUMBER_WORDS = {word: number for number, word in NUMBERS.items()} | {"no": 0, "zero": 0, "nine": 9, "ten": 10}
-
-
-def normalize_question(text: str) -> str:
-    """A question in lower case without punctuation, contractions, politeness and "in the picture".
-
-    >>> normalize_question("What's the color of the dog in the picture, please?")
-    'what is the colour of the dog'
-    >>> normalize_question("Can you tell me if it's dark?")
-    'is it dark'
-    >>> normalize_question("One more thing: where is the dog?")
-    'where is the dog'
-    """
-    said = re.sub(r",\s*(?:right|correct|yes|no)\s*\?*$", "", text.lower().replace("’", "'").strip())
-    for pattern, instead in _CONTRACTIONS.items():
-        said = re.sub(pattern, instead, said)
-    said = " ".join(re.sub(r"[^\w\s'-]|(?<!\w)[-']|[-'](?!\w)", " ", said).split())
-    while (shorter := " ".join(_FILLER.sub(" ", said).split())) != said:
-        said = shorter
-    return re.sub(r"^(it|this|that|there|they) (is|are|was|were)\b", r"\2 \1", said)
-
-
-def singular_words(text: str) -> tuple[str, ...]:
-    """The words of a text in lower case without their plural s; hyphens separate words.
-
-    >>> singular_words("Long-sleeved T-Shirts")
-    ('long', 'sleeved', 't', 'shirt')
-    """
-    return tuple(singular_of_word(word) for word in re.findall(r"[^\W_]+", text.lower()))
-
-
-def contains_phrase(text: str, phrase: str) -> bool:
-    """Whether the words of `phrase` stand in `text`, adjacent and in order, plural or not.
-
-    >>> contains_phrase("a bright room with dogs", "dog"), contains_phrase("bright daylight", "light")
-    (True, False)
-    """
-    inside, wanted = singular_words(text), singular_words(phrase)
-    return bool(wanted) and any(inside[at : at + len(wanted)] == wanted for at in range(len(inside)))
-
-
-def number_word(number: int) -> str:
-    """A number as people say it: "none", "two", "12"."""
-    return "none" if number == 0 else NUMBERS.get(number, str(number))
-
-
-def yes_or_no(truth: bool | None) -> str | None:
-    """Yes, no, or None."""
-    return None if truth is None else "yes" if truth else "no"
-
-
-def open_choices(choices: Sequence[str]) -> tuple[str, ...]:
-    """Choices that say something, without "don't know"."""
-    return tuple(choice for choice in choices if not is_dont_know(choice))
-
 
 Rule = tuple[str, Callable[..., str | None]]
 Rules = Sequence[tuple[re.Pattern[str], Callable[..., str | None]]]
@@ -112,7 +33,7 @@ def make_rules(*rules: Rule) -> Rules:
 
 
 def answer_by_rules(rules: Rules, known: object, question: str) -> str | None:
-    """What the first rule that understands a question in plain words and has an answer says; None if none has."""
+    """The answer of the first rule that understands a question in plain words and has one; None if none has."""
     for pattern, answer in rules:
         if (found := pattern.fullmatch(question)) and (said := answer(known, *found.groups())) is not None:
             return said
@@ -121,8 +42,6 @@ def answer_by_rules(rules: Rules, known: object, question: str) -> str | None:
 
 Property = tuple[str, str]
 """A property of a thing and its value: ("colour", "red"), ("column", "left")."""
-
-ARTICLES = frozenset(["a", "an", "the", "any", "some", "this", "that", "these", "those", "its"])
 
 CLASSES: dict[str, frozenset[str]] = {
     "animal": frozenset({"bird", "butterfly", "cat", "dog", "fish"}),
@@ -135,15 +54,15 @@ CLASSES: dict[str, frozenset[str]] = {
 ANYTHING = frozenset({"thing", "object", "item"})
 
 
-def _by_word(words: Mapping[str, Iterable[str]], name: str) -> dict[str, Property]:
+def _index_by_word(words: Mapping[str, Iterable[str]], name: str) -> dict[str, Property]:
     return {word: (name, value) for value, synonyms in words.items() for word in synonyms}
 
 
 ADJECTIVES: dict[str, Property] = {
     **{colour: ("colour", colour) for colour in COLOURS},
-    **_by_word(COLOUR_WORDS, "colour"),
-    **_by_word(SIZE_WORDS, "size"),
-    **_by_word(PATTERN_ADJECTIVES, "pattern"),
+    **_index_by_word(COLOUR_WORDS, "colour"),
+    **_index_by_word(SIZE_WORDS, "size"),
+    **_index_by_word(PATTERN_ADJECTIVES, "pattern"),
     "medium": ("size", "medium"),
     "grey": ("colour", "grey"),
 }
@@ -185,9 +104,9 @@ TAILS: dict[str, tuple[Property, ...]] = {
         for to in ways
     },
 }
-"""What may follow a noun, or "is": "with dots", "on the left", "facing right"."""
+"""Phrases that may follow a noun, or "is": "with dots", "on the left", "facing right"."""
 
-PREDICATES: dict[str, str] = {
+PREDICATE_OF_WORD: dict[str, str] = {
     word: predicate
     for predicate, words in PREDICATE_WORDS.items()
     for word in (*words, *(("close by", "near", "by") if predicate == "next to" else ()))
@@ -231,7 +150,7 @@ PLACE_WORDS: dict[str, frozenset[str]] = {
     })
     for place in PLACE_NOUNS
 }  # fmt: skip
-"""What each background may be called."""
+"""Names of each background."""
 
 _UNSURE = """
 street:road road:city sand:beach,lake grass:garden,mountains,road,lake field:road,mountains fields:road,mountains
@@ -279,7 +198,7 @@ SCENERY: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     )
     for word in (words.split(",") if "," in words else words.split())
 }
-"""What backgrounds show: word -> the places where it can certainly be seen, and those where it is arguable."""
+"""Words for scenery -> the places where it can certainly be seen, and those where that is arguable."""
 
 
 @dataclass(frozen=True)
@@ -323,15 +242,11 @@ def is_in_background(kinds: Iterable[str], truth: PictureTruth) -> bool | None:
     is_worn = others & _GARMENTS and any(_WORN & {*kind.split()} for kind in wanted if kind not in KINDS)
     if about is None or is_worn:
         return None
-    painted = about.shows | (frozenset({"star"}) if truth.light == "night" else frozenset())
-    if wanted & _SURELY_PAINTED.get(truth.place, frozenset()):
+    if wanted & about.shows & _SURELY_PAINTED:
         return True
+    painted = about.shows | (frozenset({"star"}) if truth.light == "night" else frozenset())
     return None if wanted & painted else False
 
 
-_SURELY_PAINTED: dict[str, frozenset[str]] = {
-    **dict.fromkeys(("meadow", "garden"), frozenset({"flower"})),
-    **dict.fromkeys(("snow", "forest"), frozenset({"tree"})),
-    "city": frozenset({"house"}),
-}
-"""Kinds that are always visible in the background."""
+_SURELY_PAINTED = frozenset({"flower", "house", "tree"})
+"""Kinds that every background which shows them shows clearly; a cup or a star may be overlooked."""

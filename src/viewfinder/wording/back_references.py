@@ -1,4 +1,4 @@
-"""What a sentence says of earlier pictures of the conversation, for systems that can go back to them.
+"""References of a sentence to earlier pictures of the conversation, for systems that can go back to them.
 
     find_back_reference("back to the first, but with the sleeves of the second")
     BackReference(0, (KeptAttribute("sleeves", 1, "the sleeves of the second"),), words="the first", rest="")
@@ -30,7 +30,7 @@ _CARDINALS = ["one", "two", "three", "four", "five", "six", "seven", "eight", "n
 _LISTS = (_ORDINALS, _SHORT_ORDINALS, _CARDINALS)
 
 MAX_MENTIONS = 64
-"""The most mentions found in one sentence; nobody makes more."""
+"""The most mentions that are found in one sentence."""
 
 _MARK, _DEAD = 0xE000, 0xE000 + MAX_MENTIONS
 MARK = f"[{chr(_MARK)}-{chr(_DEAD - 1)}]"
@@ -63,7 +63,7 @@ ATTRIBUTE = (
     "(?:colou?rs?|shade|pattern|prints?|length|style|collar|neckline|neck|sleeves?|shape|fabric|material|cut|fit|logo|"
     "graphics?|heels?|soles?|straps?)"
 )
-"""What may follow an ordinal that still names a picture: "the first colour" is that of the first."""
+"""Words that may follow an ordinal that still names a picture: "the first colour" is that of the first."""
 
 _ORDINAL = "|".join((*_ORDINALS, *_SHORT_ORDINALS))
 _NUMBER = "|".join(("10|[1-9]", *_CARDINALS))
@@ -127,7 +127,7 @@ class MarkedText:
 
 
 def mark_mentions(sentence: str) -> MarkedText:
-    """The sentence with its mentions found.
+    """The sentence with every mention replaced by one character.
 
     >>> [mention.place for mention in mark_mentions("Keep the first one's collar, and the heel of picture 3").mentions]
     [0, 2]
@@ -135,18 +135,18 @@ def mark_mentions(sentence: str) -> MarkedText:
     found: list[Mention] = []
 
     def mark(match: re.Match[str]) -> str:
-        found.append(Mention(_place(match), match[0]))
+        found.append(Mention(_find_place(match), match[0]))
         return chr(_MARK + len(found) - 1)
 
     return MarkedText(_MENTION.sub(mark, _OURS.sub(" ", sentence), count=MAX_MENTIONS), tuple(found))
 
 
 def void_mention(mark: str) -> str:
-    """The same mention, but ignored."""
+    """The character of a mention turned into one that is ignored."""
     return chr(ord(mark) + MAX_MENTIONS)
 
 
-def _place(match: re.Match[str]) -> int:
+def _find_place(match: re.Match[str]) -> int:
     kind, words = next((kind, words.lower()) for kind, words in match.groupdict().items() if words)
     match kind:
         case "begun":
@@ -156,13 +156,13 @@ def _place(match: re.Match[str]) -> int:
         case "before_last":
             return -2
         case "ago":
-            return -1 - _number(words)
+            return -1 - _read_ordinal(words)
         case _:
-            return _number(words)
+            return _read_ordinal(words)
 
 
-def _number(word: str) -> int:
-    """From 0: "second", "2nd", "two" and "2" are 1."""
+def _read_ordinal(word: str) -> int:
+    """The number that a word stands for, from 0: "second", "2nd", "two" and "2" are 1."""
     return int(word) - 1 if word.isdigit() else next(words.index(word) for words in _LISTS if word in words)
 
 
@@ -307,7 +307,7 @@ AFTER_GAP = compile_phrase(
 Kind = Literal["rollback", "keep"]
 
 NOTHING_SHARED = "None"
-"""What published data keeps when it found nothing to keep: "keep the SECOND's None"."""
+"""The attribute in published data where there was nothing to keep: "keep the SECOND's None"."""
 
 
 @dataclass(frozen=True)
@@ -322,7 +322,7 @@ class KeptAttribute:
 
 @dataclass(frozen=True)
 class BackReference:
-    """What a sentence says of earlier pictures.
+    """The references of a sentence to earlier pictures.
 
     Places count the pictures that the conversation was about: 0 is the first, -1 the one before the latest.
 
@@ -337,36 +337,36 @@ class BackReference:
 
 
 def find_back_reference(sentence: str) -> BackReference | None:
-    """What a sentence says of earlier pictures; None if it says nothing of them.
+    """The references of a sentence to earlier pictures; None if it has none.
 
     >>> find_back_reference("I still prefer the second one, but in blue")
     BackReference(rollback=1, keeps=(), words='the second one', rest='in blue')
     """
     said = mark_mentions(sentence)
     if not said.mentions:
-        return _published(sentence)
+        return _read_published(sentence)
     back, text = None, said.text
     # "This isn't as nice as the first": the surest sign, and not a denial.
     if match := NOT_AS_GOOD.search(text):
-        back, text = match["mark"], _cut(text, match)
+        back, text = match["mark"], _cut_out(text, match)
     # Mentions that are denied, only compared with, or described are ignored.
     for pattern in (DENIED, DESCRIBED):
         while match := pattern.search(text):
             at = match.start("mark")
             text = text[:at] + void_mention(text[at]) + text[at + 1 :]
-    keeps, text = _keeps(text, said)
+    keeps, text = _find_keeps(text, said)
     if back is None:
         matches = (pattern.search(text) for pattern in BACKS)
         if match := next(filter(None, matches), None):
-            back, text = match["mark"], _cut(text, match, match.groupdict().get("left", ""))
+            back, text = match["mark"], _cut_out(text, match, match.groupdict().get("left", ""))
     if back is None and not keeps:
-        return _published(sentence)
+        return _read_published(sentence)
     mention = None if back is None else said.at(back)
     words = "" if mention is None else mention.words
-    return BackReference(None if mention is None else mention.place, keeps, words, said.said(_tidy(text)))
+    return BackReference(None if mention is None else mention.place, keeps, words, said.said(_tidy_gaps(text)))
 
 
-def _keeps(text: str, said: MarkedText) -> tuple[tuple[KeptAttribute, ...], str]:
+def _find_keeps(text: str, said: MarkedText) -> tuple[tuple[KeptAttribute, ...], str]:
     """The kept attributes, in the order in which they were said, and the text without them."""
     found: list[tuple[str, KeptAttribute]] = []
     for pattern in KEEPS:
@@ -374,16 +374,16 @@ def _keeps(text: str, said: MarkedText) -> tuple[tuple[KeptAttribute, ...], str]
             words, mention = said.said(match["words"]), said.at(match["mark"])
             names = AND.split(match["names"]) if match["names"] != NOTHING_SHARED else []
             found += [(match["mark"], KeptAttribute(" ".join(name.split()), mention.place, words)) for name in names]
-            text = _cut(text, match)
+            text = _cut_out(text, match)
     while match := WHOLES.search(text):
         mentions = {mark: said.at(mark) for mark in re.findall(MARK, match["marks"])}
         found += [(mark, KeptAttribute("", mention.place, mention.words)) for mark, mention in mentions.items()]
-        text = _cut(text, match)
+        text = _cut_out(text, match)
     return tuple(kept for _, kept in sorted(found, key=lambda pair: pair[0])), text
 
 
 def _is_kept(match: re.Match[str]) -> bool:
-    """Whether it is an attribute: neither the whole picture nor something that merely lies in it."""
+    """Whether a match names an attribute: neither the whole picture nor something that merely lies in it."""
     before, groups = match.string[: match.start()], match.groupdict()
     if "whole" in groups and IS_WHOLE.search(match["names"]):
         return False
@@ -392,8 +392,8 @@ def _is_kept(match: re.Match[str]) -> bool:
     return "bare" not in groups or BEFORE_BARE.search(before) is not None
 
 
-def _published(sentence: str) -> BackReference | None:
-    """What published data says in capitals before its clauses, whatever the phrase."""
+def _read_published(sentence: str) -> BackReference | None:
+    """The reference that published data writes in capitals before its clauses."""
     found = modifications.parse_ordinal_reference(sentence)
     if found is None or found.setting != "rollback":
         return None
@@ -401,12 +401,12 @@ def _published(sentence: str) -> BackReference | None:
     return BackReference(place, (), modifications.ORDINALS[place], sentence.strip().removeprefix(lead).strip())
 
 
-def _cut(text: str, match: re.Match[str], left: str = "") -> str:
+def _cut_out(text: str, match: re.Match[str], left: str = "") -> str:
     return f"{text[: match.start()]}{GAP}{left}{text[match.end() :]}"
 
 
-def _tidy(text: str) -> str:
-    """What is left around the gaps, without the words that only led up to what was cut."""
+def _tidy_gaps(text: str) -> str:
+    """The text around the gaps, without the words that only led up to what was cut."""
     text = WITH_GAP_AND.sub(r"\1 ", BETWEEN_GAPS.sub("", text))
     before, *after = text.split(GAP)
     pieces = [before, *(AFTER_GAP.sub("", piece) for piece in after)]
@@ -416,7 +416,7 @@ def _tidy(text: str) -> str:
 
 
 def to_operations(looked: BackReference, turns: Sequence[int]) -> tuple[tuple[Operation, ...], tuple[str, ...]]:
-    """The same as operations on turns, and a line for each picture that the conversation has not reached.
+    """A back reference as operations on turns, and a line for each picture that the conversation has not reached.
 
     `turns` are the numbers of the turns that were about a picture, in order; the sentence is about the last of these.
     """

@@ -38,6 +38,7 @@ def find_named_changes(text: str, families: Sequence[ValueFamily]) -> tuple[tupl
             pattern = rf"(?<!\w)(?<!no )(?<!not ){re.escape(value)}(?!\w)"
             if re.search(pattern, rest, re.IGNORECASE):
                 rivals = tuple(sorted({rival.lower() for rival in family.values}))
+                # The catalogue is asked for its own spelling, the encoder for plain words.
                 column_value = value if family.column is not None else value.lower()
                 changes.append(Change(column_value, rivals, family.column))
                 rest = re.sub(pattern, " ", rest, count=1, flags=re.IGNORECASE)

@@ -8,7 +8,7 @@ from viewfinder.conversation import Answer
 from viewfinder.wording.replies import DONT_KNOW
 
 YES_NO_CHOICES = ("yes", "no", DONT_KNOW)
-MAX_NAMED = 4
+MAX_THINGS = 4
 MAX_CHOICE_WORDS = 4
 
 _LEAD = re.compile(
@@ -62,11 +62,11 @@ def _split_choices(rest: str) -> tuple[str, ...]:
     last = _GOES_ON.sub("", last if _OPENER.match(last) else f" {last}").strip()
     things = [*first, _match_form(nearest, last), last]
     lengths = [len(thing.split()) for thing in things]
-    return tuple(things) if min(lengths) > 0 and max(lengths) <= MAX_CHOICE_WORDS and len(things) <= MAX_NAMED else ()
+    return tuple(things) if min(lengths) > 0 and max(lengths) <= MAX_CHOICE_WORDS and len(things) <= MAX_THINGS else ()
 
 
 def _match_form(before: str, last: str) -> str:
-    """The end of `before` that stands where `last` could stand: begun as it is begun, or as many words of it."""
+    """The end of `before` that can replace `last`: it begins with the same kind of word, or has as many words."""
     if opening := _OPENER.match(last):
         openers = [found.start() for found in _OPENER.finditer(before)]
         article = opening[0].lower() in {"a", "an", "the"}

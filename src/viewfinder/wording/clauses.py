@@ -1,4 +1,4 @@
-"""What a sentence wants and what it rules out: negation and correction."""
+"""Sentences split into what they want and what they rule out: negation and correction."""
 
 from __future__ import annotations
 
@@ -19,6 +19,9 @@ _NEGATION = re.compile(
 )
 
 
+DENYING_WORDS = frozenset({"no", "not", "without", "never", "nor"})
+"""Words before a noun that deny it."""
+
 _CORRECTION = re.compile(r"^\s*(?:no|nope)\s*[,;:.!]\s*(?=\S)", re.IGNORECASE)
 
 
@@ -30,7 +33,7 @@ class Clauses:
     unwanted: tuple[str, ...] = ()
 
 
-@lru_cache(maxsize=16_384)  # what was said is asked for at every later turn
+@lru_cache(maxsize=16_384)  # every later turn reads all that was said again
 def split_clauses(text: str) -> Clauses:
     """Separate what a sentence wants from what it does not want.
 
@@ -46,10 +49,11 @@ def split_clauses(text: str) -> Clauses:
     return Clauses(wanted, unwanted)
 
 
-def clauses_in_context(text: str, before: str) -> Clauses:
+@lru_cache(maxsize=16_384)
+def split_clauses_in_context(text: str, before: str) -> Clauses:
     """`split_clauses`; a correction ("no, ...") says what it wants only together with what was said `before` it.
 
-    >>> clauses_in_context("no, two of them", "dogs on grass").wanted
+    >>> split_clauses_in_context("no, two of them", "dogs on grass").wanted
     'dogs on grass, two of them'
     """
     clauses = split_clauses(text)

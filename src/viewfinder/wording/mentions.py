@@ -1,8 +1,8 @@
-"""What a question takes for granted, by a simple rule.
+"""The things that a question takes for granted, by a simple rule.
 
 "The ..." and "he" or "she" need what they stand for to have been mentioned ("is the blue umbrella big?" needs a blue
-umbrella); "it", "they" and the like need an antecedent that nobody keeps track of, so they are never asked, unless "it"
-is the picture, the hour or the weather.
+umbrella). Questions with "it", "they" and the like are never asked, as no antecedents are tracked; only "it" may stand
+for the picture, the hour or the weather.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ PERSONS: dict[str, frozenset[str]] = {
     "he": fold_words("man men boy boys guy guys gentleman male father dad son brother king policeman husband groom"),
     "she": fold_words("woman women girl girls lady female mother mom daughter sister queen wife bride"),
 }
-"""Who "he" and "she" may stand for."""
+"""The persons that "he" and "she" may stand for."""
 
 NEVER_WORDS = """
 they them their theirs themselves its itself these those that ones him hers mine another both either neither
@@ -34,26 +34,26 @@ _IT_IS = fold_words("""
     town park forest desert meadow mountain mountains landscape countryside sea harbour lake garden field road
     woods living dining room
 """)
-"""What a question with "it" is about where "it" is the whole picture, the hour or the weather; or it was "taken"."""
+"""Words of questions in which "it" is the whole picture, the hour or the weather, or was "taken"."""
 
 _BESIDE = fold_words("""
     what which where when how is was are it this a an the of or and in on at by to with like shot set kind sort
     type look does do did you there still still living building by near walls place
 """)
-"""Words that may stand beside those."""
+"""Words that may stand beside `_IT_IS` in such a question."""
 
 _KNOWN = fold_words("""
     picture photo photograph image scene shot background foreground setting place location surroundings environment
     weather light lighting sky sun ground floor air time hour day season distance number colour size pattern kind
     sort type main largest biggest most whole entire only other others same camera photographer
 """)
-"""What every picture has, so that "the ..." needs no mention."""
+"""Things that every picture has, so that "the ..." needs no mention."""
 
 _SPOTS = fold_words("""
     left right middle centre center top bottom front back side corner edge
     sea beach mountains woods forest city street countryside snow water grass
 """)
-"""The same, after one of `_AT`: "the top" alone may be a piece of clothing, "in the street" is where anything is."""
+"""Places in every picture, after one of `_AT`: "the top" alone may be clothing, "in the street" is where a thing is."""
 
 _AT = frozenset({"on", "in", "at", "to", "near", "from", "by", "of"})
 _ASKS_WHETHER = frozenset({"is", "are", "was", "were"})
@@ -81,7 +81,7 @@ _PICTURES = frozenset({"picture", "photo", "photograph", "image", "scene", "shot
 
 
 def required_mentions(question: str) -> tuple[str, ...] | None:
-    """What must have been mentioned before this can be asked, as stems; None: it can never be asked by itself.
+    """The stems that must have been mentioned before a question can be asked; None: it can never be asked by itself.
 
     "he" and "she" stand for any of `PERSONS`.
 
@@ -93,7 +93,7 @@ def required_mentions(question: str) -> tuple[str, ...] | None:
     words = [word.casefold() for word in WORD.findall(question.replace("'s ", " is "))]
     if not words or _NEVER & {*words} or not _speaks_of_the_picture(words):
         return None
-    needed = [need for at, word in enumerate(words) if word == "the" for need in _taken_for_known(words, at)]
+    needed = [need for at, word in enumerate(words) if word == "the" for need in _find_taken_for_known(words, at)]
     if "one" in needed:
         return None
     needed += [_PERSON_OF[word] for word in words if word in _PERSON_OF]
@@ -110,8 +110,8 @@ def _speaks_of_the_picture(words: Sequence[str]) -> bool:
     return all(word in _PICTURES or stem(word) in _BESIDE | _IT_IS for word in after)
 
 
-def _taken_for_known(words: Sequence[str], the: int) -> list[str]:
-    """The looks and the noun that a "the" takes for known."""
+def _find_taken_for_known(words: Sequence[str], the: int) -> list[str]:
+    """The noun after a "the", and its looks, which the question takes for known."""
     phrase = [*takewhile(lambda word: word not in _ENDS and not word.endswith("ing"), words[the + 1 :])]
     folded = [stem(word) for word in phrase if word != "of"]
     if not folded or folded[0] in _KNOWN or (folded[0] in _SPOTS and {*words[:the][-1:]} & _AT):

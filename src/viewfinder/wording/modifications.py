@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 ORDINALS = ("FIRST", "SECOND", "THIRD")
-"""What a modification calls earlier pictures: the reference, then the targets of turns 1 and 2."""
-_NUMBER = re.compile(r"(?<![\w.])(\d+)\.(?!\d)\s*(keep the\b)?")
-_ORDINAL = re.compile(rf"\b({'|'.join(ORDINALS)})\b")
+"""The names of earlier pictures in a modification: the reference, then the targets of turns 1 and 2."""
+_CLAUSE_NUMBER = re.compile(r"(?<![\w.])(\d+)\.(?!\d)\s*(keep the\b)?")
+_PICTURE_ORDINAL = re.compile(rf"\b({'|'.join(ORDINALS)})\b")
 _PART = re.compile(rf"\b({'|'.join(ORDINALS)})['’]s\b\s*(None\b)?")
 
 
 @dataclass(frozen=True)
 class Modification:
-    """What is said in a turn: numbered clauses, and the lead before them ("I prefer the FIRST, and")."""
+    """The text of a turn: numbered clauses, and the lead before them ("I prefer the FIRST, and")."""
 
     lead: str
     clauses: tuple[str, ...]
@@ -41,31 +41,31 @@ def split_modification(modification: str) -> Modification:
     >>> split_modification("I prefer the FIRST, and 1. is red 2. has a 3 inch heel ")
     Modification(lead='I prefer the FIRST, and', clauses=('is red', 'has a 3 inch heel'))
     """
-    marks = list(_marks(modification))
+    marks = list(_find_clause_marks(modification))
     if not marks:
         text = modification.strip()
-        alone = _ORDINAL.search(text) and not _PART.search(text)
+        alone = _PICTURE_ORDINAL.search(text) and not _PART.search(text)
         return Modification(text, ()) if alone else Modification("", (text,) if text else ())
     ends = [start for start, _ in marks[1:]] + [len(modification)]
     said = tuple(modification[start:end].strip() for (_, start), end in zip(marks, ends, strict=True))
     return Modification(modification[: marks[0][0]].strip(), said)
 
 
-def _marks(modification: str) -> Iterator[tuple[int, int]]:
+def _find_clause_marks(modification: str) -> Iterator[tuple[int, int]]:
     """(start of the number, start of the clause) of every clause."""
     awaited = 1
-    for match in _NUMBER.finditer(modification):
+    for match in _CLAUSE_NUMBER.finditer(modification):
         if int(match[1]) == awaited or match[2]:
             awaited = int(match[1]) + 1
             yield match.start(), match.start(2) if match[2] else match.end()
 
 
 def parse_ordinal_reference(modification: str) -> OrdinalReference | None:
-    """What the published templates say of earlier pictures; None if a modification does not look back.
+    """The reference of a published template to earlier pictures; None if a modification does not look back.
 
     "keep the FIRST's .. and the SECOND's .." combines; an ordinal in the lead rolls back. If nothing was shared, the
     published text says "keep the SECOND's None", which is not a back reference.
-    Any other wording is parsed by `retrievers.shared.back_references.find_back_reference`.
+    Any other wording is parsed by `wording.back_references.find_back_reference`.
 
     >>> parse_ordinal_reference("1. is red 4. keep the FIRST's long sleeve and keep the SECOND's None")
     OrdinalReference(setting='combination', places=(0,))
@@ -73,5 +73,5 @@ def parse_ordinal_reference(modification: str) -> OrdinalReference | None:
     parts = list(_PART.finditer(modification))
     if parts:
         return OrdinalReference("combination", tuple(ORDINALS.index(part[1]) for part in parts if not part[2]))
-    named = _ORDINAL.search(split_modification(modification).lead)
+    named = _PICTURE_ORDINAL.search(split_modification(modification).lead)
     return OrdinalReference("rollback", (ORDINALS.index(named[1]),)) if named else None

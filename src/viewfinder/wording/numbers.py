@@ -26,6 +26,7 @@ def is_in_range(answer: str, number: float) -> bool | None:
     first, last = (to_number(edge) if edge else 0.0 for edge in found.group(2, 5))
     if first is None or last is None:
         return None
+    # "under 500" is what lies below its first number; a range has both.
     if found["below"]:
         return number < first
     return number >= first and (found["to"] is None or number < last or (found["to"] == "to" and number == last))
@@ -67,3 +68,15 @@ def parse_number(value: str) -> float | None:
     """
     date = ISO_DATE.fullmatch(value.strip())
     return float(date[1]) if date else to_number(value)
+
+
+NUMBERS = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}
+"""The numbers that are written in words."""
+
+NUMBER_WORDS = {word: number for number, word in NUMBERS.items()} | {"no": 0, "zero": 0, "nine": 9, "ten": 10}
+"""The numbers that are read in words."""
+
+
+def spell_number(number: int) -> str:
+    """A number as people say it: "none", "two", "12"."""
+    return "none" if number == 0 else NUMBERS.get(number, str(number))

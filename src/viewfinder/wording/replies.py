@@ -1,8 +1,10 @@
-"""Replies that say nothing of the picture: don't know, and the choices that every question may offer."""
+"""Replies that say little: "don't know", denials, uncertain ones, and the choices that every question may offer."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from functools import lru_cache
 
 _DONT_KNOW = re.compile(
     r"(?:(?:no|sorry),?\s+)?(?:(?:i|it is|it's|i'm|i am|that is|that's)\s+)?"
@@ -16,6 +18,7 @@ _DONT_KNOW = re.compile(
 )
 
 
+@lru_cache(maxsize=16_384)  # every later turn reads all answers again
 def is_dont_know(text: str) -> bool:
     """Whether an answer says only that the user cannot tell (or would rather not).
 
@@ -26,5 +29,56 @@ def is_dont_know(text: str) -> bool:
     return not plain or _DONT_KNOW.fullmatch(plain) is not None
 
 
+_DENIES_PRESENCE = re.compile(r"(?:no|none|nothing|nope|nobody|i (?:don't|do not|can't))\b", re.IGNORECASE)
+
+
+def denies_presence(text: str) -> bool:
+    """Whether an answer says that what was asked about is not there, or not to be seen.
+
+    >>> [denies_presence(text) for text in ("no, a cat", "I don't see any", "yes")]
+    [True, True, False]
+    """
+    return _DENIES_PRESENCE.match(text) is not None
+
+
+_UNCERTAIN = re.compile(
+    r"\b(?:uncertain|unsure|unknown|unclear|not (?:sure|certain|clear|known|say|said|specified))\b", re.IGNORECASE
+)
+
+
+def is_uncertain(reply: str) -> bool:
+    """Whether the reply of a language model says anywhere that it cannot tell.
+
+    >>> [is_uncertain(text) for text in ("It is uncertain.", "not specified", "blue")]
+    [True, True, False]
+    """
+    return _UNCERTAIN.search(reply) is not None or is_dont_know(reply)
+
+
 DONT_KNOW, SOMETHING_ELSE = "don't know", "something else"
 """Choices that a question may offer beside its values."""
+
+
+CANT_TELL = ("i can't tell", "can't tell", "i can't tell from the picture", "hard to say")
+"""Ways to say so of something that a picture does not show."""
+
+_DENIAL = re.compile(r"^(?:no|none|nothing|neither|nobody|nowhere|never|not|there (?:is|are) no)\b")
+
+
+def is_denial(text: str) -> bool:
+    """Whether a reply, in lower case, says no or none.
+
+    >>> is_denial("no, just a dog"), is_denial("nothing there"), is_denial("a dog")
+    (True, True, False)
+    """
+    return _DENIAL.match(text) is not None
+
+
+def write_yes_or_no(truth: bool | None) -> str | None:
+    """Yes, no, or None."""
+    return None if truth is None else "yes" if truth else "no"
+
+
+def drop_dont_know(choices: Iterable[str]) -> tuple[str, ...]:
+    """Choices that say something, without "don't know"."""
+    return tuple(choice for choice in choices if not is_dont_know(choice))

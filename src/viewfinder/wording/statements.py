@@ -16,7 +16,7 @@ _NO = re.compile(r"^(?:no|nope|nah|none|it is not|it isn't|there is not|there is
 
 
 def write_statement(question: str, answer: str) -> str:
-    """The two as one sentence: what was asked about, if the answer is yes; its denial, if it is no.
+    """A question and its answer as one sentence: what was asked about, if the answer is yes; its denial, if it is no.
 
     What else an answer says stays. A question that cannot be answered by yes or no is kept beside its answer.
 

@@ -37,9 +37,10 @@ def stem(word: str) -> str:
     """
     folded = word.casefold()
     folded = singular_of_word(IRREGULAR_STEMS.get(folded, folded))
-    for ending in ("ing", "ed"):
+    for ending in ("ing", "ed"):  # at most one of them, and never one that leaves only two letters
         if folded.endswith(ending) and len(folded) > len(ending) + 2:
             folded = folded.removesuffix(ending)
+            # "running" is "run"; "calling" and "passing" keep both letters.
             if len(folded) > 3 and folded[-1] == folded[-2] and folded[-1] not in "aeiouls":
                 folded = folded[:-1]
             break
@@ -57,3 +58,12 @@ def stems(text: str) -> tuple[str, ...]:
 def fold_words(words: str) -> frozenset[str]:
     """The stems of words, parted by blanks."""
     return frozenset(stem(word) for word in words.split())
+
+
+def singular_words(text: str) -> tuple[str, ...]:
+    """The words of a text in lower case without their plural s; hyphens separate words.
+
+    >>> singular_words("Long-sleeved T-Shirts")
+    ('long', 'sleeved', 't', 'shirt')
+    """
+    return tuple(singular_of_word(word) for word in WORD.findall(text.lower()))

@@ -12,7 +12,7 @@ from viewfinder.wording.stems import stems
 
 
 def find_values_meant(question: Question, answer: str, values: Sequence[str]) -> tuple[str, ...]:
-    """Those of an attribute's `values` that an answer to `question` means, in their order.
+    """The `values` of an attribute that an answer to `question` means, in their order.
 
     An exact value wins, then a range, then "something else" (all values that no choice stands for), then
     values named in the answer's words ("the blue one"), longer names before shorter ones inside them. Empty
@@ -30,7 +30,7 @@ def find_values_meant(question: Question, answer: str, values: Sequence[str]) ->
         return exact
     if folded and (same := tuple(v for v in values if stems(v) == folded)):
         return same
-    if is_in_range(text, 0.0) is not None:
+    if is_in_range(text, 0.0) is not None:  # whatever the number: the answer is a range
         return tuple(v for v in values if _lies_in(text, v))
     if text.casefold() == SOMETHING_ELSE:
         others = [choice for choice in question.choices if choice != text]

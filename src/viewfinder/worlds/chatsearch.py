@@ -20,9 +20,10 @@ import numpy as np
 from jaxtyping import Float
 
 from viewfinder.data.chatsearch import ChatSample, ChatTurn, ImageItem, Subtask, TextItem
-from viewfinder.worlds.grammar import Ellipsis, Speaker, change_instruction, lean_on, speaker_for
+from viewfinder.wording.nouns import join_with_and, with_article
+from viewfinder.worlds.grammar import Ellipsis, Speaker, change_instruction, lean_on, make_speaker
 from viewfinder.worlds.scene import Scene
-from viewfinder.worlds.words import PLACE_NOUNS, PREDICATE_WORDS, WHERE, Language, add_lead, join_with_and, with_article
+from viewfinder.worlds.words import PLACE_NOUNS, PREDICATE_WORDS, WHERE, Language, add_lead
 
 Pipeline = Literal["text", "mdc-i", "mdc-t", "mdc-t-single", "merge"]
 
@@ -36,17 +37,17 @@ SUBTASK_OF: dict[Pipeline, Subtask] = {
     "merge": "mChat",
 }
 
-NEIGHBOURS = 10
+MAX_NEIGHBOURS = 10
 """Pictures like the reference, one of which becomes the target (Sec. 3.1, MDC-I: the top 10)."""
 
 MIN_LIKENESS = 0.4
-"""Of a target to its reference, by their truth. The paper applies a threshold (Sec. 3.1) and does not say which."""
+"""Minimum likeness of a target to its reference, by their truth. The paper does not say which threshold it applies."""
 
 WISHES = ("i am looking for", "show me", "do you have", "find")
-"""How a request begins."""
+"""Beginnings of a request."""
 
-FOUND = ("like this?", "is it this one?", "how about this?", "here you are.", "this is what i found.")
-"""What is said along with a picture that was found; the paper does not say."""
+FOUND_REMARKS = ("like this?", "is it this one?", "how about this?", "here you are.", "this is what i found.")
+"""Said along with a picture that was found; the paper does not say what."""
 
 _ASKS = (
     *("what else do you remember?", "tell me more.", "nice! what was there?"),
@@ -61,7 +62,7 @@ SEARCHES = (
     *("is there one", "what about one", "how about one", "where is one", "which one is", "can you see one"),
     *("do you see one", "are there any", "does one exist", "is any"),
 )
-"""How a search begins where it should not begin otherwise than a question; "in the same place ..." follows."""
+"""Beginnings of a search in contextual language, where it begins like a question; "in the same place ..." follows."""
 
 _ASKED_PLEAS = (
     *("is there one like that?", "what about one like that?", "where is it?", "which one is it?", "how about that?"),
@@ -73,29 +74,29 @@ _ASKED_PLEAS = (
 
 
 def user_turn(text: str, image: str | None = None) -> ChatTurn:
-    """What the user says; a picture of their own comes before the words (MDC-I, and MDC-T in one round)."""
+    """A turn of the user; a picture of their own comes before the words (MDC-I, and MDC-T in one round)."""
     words = TextItem(text)
     return ChatTurn("user", (words,) if image is None else (ImageItem(image), words))
 
 
 def assistant_turn(text: str, image: str | None = None) -> ChatTurn:
-    """What the other side says; a picture that it found comes after the words."""
+    """A turn of the assistant; a picture that it found comes after the words."""
     words = TextItem(text)
     return ChatTurn("assistant", (words,) if image is None else (words, ImageItem(image)))
 
 
 def turns_with_answer(before: Sequence[ChatTurn], answer: str, image: str, change: str) -> tuple[ChatTurn, ...]:
-    """What was said before, a picture as the answer, and how the target differs from it (MDC-T, context merging)."""
+    """Earlier turns, a picture as the answer, and how the target differs from it (MDC-T, context merging)."""
     return (*before, assistant_turn(answer, image), user_turn(change))
 
 
 # Which scenes are alike
 
-BLOCK = 4096
-"""Neighbours are looked for among so many scenes at a time, so that the work grows with their number only."""
+MAX_BLOCK = 4096
+"""Scenes among which neighbours are looked for at a time, so that the work grows linearly with their number."""
 
-PLACE, KIND, COLOURED, LIGHT = 2, 2, 1, 1
-"""What it counts to share a place, a kind, a kind in the same colour, the light; whole numbers keep sums exact."""
+PLACE_WEIGHT, KIND_WEIGHT, COLOUR_WEIGHT, LIGHT_WEIGHT = 2, 2, 1, 1
+"""Weights of sharing a place, a kind, a kind in the same colour, the light; whole numbers keep sums exact."""
 
 
 def nearest_scenes(scenes: Sequence[Scene], *, most: int, least: float) -> list[tuple[int, ...]]:
@@ -105,9 +106,9 @@ def nearest_scenes(scenes: Sequence[Scene], *, most: int, least: float) -> list[
     what is counted above, 0 to 1.
     """
     found: list[tuple[int, ...]] = []
-    for start in range(0, len(scenes), BLOCK):
-        block = scenes[start : start + BLOCK]
-        likeness_nn = _likeness(block)
+    for start in range(0, len(scenes), MAX_BLOCK):
+        block = scenes[start : start + MAX_BLOCK]
+        likeness_nn = _compare_scenes(block)
         np.fill_diagonal(likeness_nn, -1.0)
         for likeness_n in likeness_nn:
             # Sorted as a whole: equal likeness must give the same order everywhere.
@@ -118,15 +119,15 @@ def nearest_scenes(scenes: Sequence[Scene], *, most: int, least: float) -> list[
 
 
 def scene_likeness(a: Scene, b: Scene) -> float:
-    """How alike two scenes are, 0 to 1."""
-    return float(_likeness([a, b])[0, 1])
+    """The likeness of two scenes, 0 to 1."""
+    return float(_compare_scenes([a, b])[0, 1])
 
 
-def _likeness(scenes: Sequence[Scene]) -> Float[np.ndarray, "n n"]:
+def _compare_scenes(scenes: Sequence[Scene]) -> Float[np.ndarray, "n n"]:
     features = [
-        {f"place/{scene.place}": PLACE, f"light/{scene.light}": LIGHT}
-        | {f"kind/{thing.kind}": KIND for thing in scene.things}
-        | {f"coloured/{thing.colour}/{thing.kind}": COLOURED for thing in scene.things}
+        {f"place/{scene.place}": PLACE_WEIGHT, f"light/{scene.light}": LIGHT_WEIGHT}
+        | {f"kind/{thing.kind}": KIND_WEIGHT for thing in scene.things}
+        | {f"coloured/{thing.colour}/{thing.kind}": COLOUR_WEIGHT for thing in scene.things}
         for scene in scenes
     ]
     names = sorted(set().union(*features))
@@ -150,31 +151,31 @@ class PicturedScene:
 
 def chat_samples(pictured: Sequence[PicturedScene], language: Language = "explicit") -> Iterator[ChatSample]:
     """Three samples for each picture that has a neighbour among the others: tChat, iChat and mChat."""
-    near = nearest_scenes([each.scene for each in pictured], most=NEIGHBOURS, least=MIN_LIKENESS)
+    near = nearest_scenes([each.scene for each in pictured], most=MAX_NEIGHBOURS, least=MIN_LIKENESS)
     for at, own in enumerate(pictured):
-        turns = text_dialogue_turns(speaker_for(own.scene, "tchat"), language)
-        yield _sample("text", own, turns, own.image, {"caption_target": own.caption})
+        turns = text_dialogue_turns(make_speaker(own.scene, "tchat"), language)
+        yield _make_sample("text", own, turns, own.image, {"caption_target": own.caption})
         if near[at]:
-            speaker = speaker_for(own.scene, "neighbour")
+            speaker = make_speaker(own.scene, "neighbour")
             there = [place for place in near[at] if pictured[place].scene.place == own.scene.place]
-            # Where what stays is not said, the place should be what stays.
+            # Contextual language does not repeat what stays: a neighbour in the same place gives it something to keep.
             other = pictured[speaker.pick(near[at] if language == "explicit" else tuple(there) or near[at])]
-            yield _sample_with_picture("mdc-i" if speaker.chance(0.5) else "mdc-t-single", own, other, language)
-            yield _sample_with_picture("merge" if speaker.chance(0.5) else "mdc-t", own, other, language)
+            yield _make_picture_sample("mdc-i" if speaker.chance(0.5) else "mdc-t-single", own, other, language)
+            yield _make_picture_sample("merge" if speaker.chance(0.5) else "mdc-t", own, other, language)
 
 
-def _sample_with_picture(
+def _make_picture_sample(
     pipeline: Pipeline, own: PicturedScene, other: PicturedScene, language: Language
 ) -> ChatSample:
     """A change from the picture of this scene to the neighbour's (mdc-i, merge), or from the neighbour's to its."""
     reference, target = (own, other) if pipeline in {"mdc-i", "merge"} else (other, own)
     captions = {"caption_ref": reference.caption, "caption_target": target.caption}
     if language == "contextual":
-        leaning = _leaning_turns(pipeline, reference, target)
+        leaning = _lean_turns(pipeline, reference, target)
         if leaning is not None:
-            return _sample(pipeline, own, leaning, target.image, captions)
-    change = change_instruction(speaker_for(target.scene, f"{pipeline}/{reference.scene.number}"), reference.scene)
-    speaker = speaker_for(own.scene, "mchat")
+            return _make_sample(pipeline, own, leaning, target.image, captions)
+    change = change_instruction(make_speaker(target.scene, f"{pipeline}/{reference.scene.number}"), reference.scene)
+    speaker = make_speaker(own.scene, "mchat")
     if language == "contextual":
         change = add_lead(change, speaker.rng)
     turns: tuple[ChatTurn, ...] = (user_turn(change, reference.image),)
@@ -182,16 +183,16 @@ def _sample_with_picture(
         if pipeline == "merge":
             before = text_dialogue_turns(speaker)
         else:
-            before = (user_turn(f"{speaker.pick(WISHES)} {request_phrase(speaker_for(reference.scene, 'request'))}"),)
-        turns = turns_with_answer(before, speaker.pick(FOUND), reference.image, change)
-    return _sample(pipeline, own, turns, target.image, captions)
+            before = (user_turn(f"{speaker.pick(WISHES)} {request_phrase(make_speaker(reference.scene, 'request'))}"),)
+        turns = turns_with_answer(before, speaker.pick(FOUND_REMARKS), reference.image, change)
+    return _make_sample(pipeline, own, turns, target.image, captions)
 
 
-def _leaning_turns(pipeline: Pipeline, reference: PicturedScene, target: PicturedScene) -> tuple[ChatTurn, ...] | None:
+def _lean_turns(pipeline: Pipeline, reference: PicturedScene, target: PicturedScene) -> tuple[ChatTurn, ...] | None:
     """A dialogue whose last turn names nothing that stays; None where nothing does."""
     spoken = SUBTASK_OF[pipeline] == "mChat"
-    speaker = speaker_for(target.scene, f"{pipeline}/leaning/{reference.scene.number}")
-    wish = leaning_wish(speaker, reference.scene, spoken=spoken)
+    speaker = make_speaker(target.scene, f"{pipeline}/leaning/{reference.scene.number}")
+    wish = make_leaning_wish(speaker, reference.scene, spoken=spoken)
     if wish is None:
         return None
     if not spoken:
@@ -202,18 +203,18 @@ def _leaning_turns(pipeline: Pipeline, reference: PicturedScene, target: Picture
             *(user_turn(f"i remember it was {wish.place}."), assistant_turn(speaker.pick(_ASKS))),
             user_turn(f"i saw {wish.things}."),
         )
-    return turns_with_answer(before, speaker.pick(FOUND), reference.image, wish.change)
+    return turns_with_answer(before, speaker.pick(FOUND_REMARKS), reference.image, wish.change)
 
 
-def leaning_wish(speaker: Speaker, before: Scene, *, spoken: bool = True) -> Ellipsis | None:
-    """As `lean_on`, with the change as a search that begins like a question."""
+def make_leaning_wish(speaker: Speaker, before: Scene, *, spoken: bool = True) -> Ellipsis | None:
+    """A wish that leans on another one (see `lean_on`), its change worded as a search that begins like a question."""
     wish = lean_on(speaker, before, spoken=spoken)
     if wish is None:
         return None
     return replace(wish, change=add_lead(f"{speaker.pick(SEARCHES)} {wish.change}?", speaker.rng))
 
 
-def _sample(
+def _make_sample(
     pipeline: Pipeline, own: PicturedScene, turns: tuple[ChatTurn, ...], target: str, captions: dict[str, str]
 ) -> ChatSample:
     subtask = SUBTASK_OF[pipeline]
@@ -232,7 +233,7 @@ def text_dialogue_turns(speaker: Speaker, language: Language = "explicit") -> tu
     """Two or three things that the user tells, with the other side asking on; no sentence says it all."""
     setting = speaker.setting(hour=0.5)
     openings = ("yesterday i was", "it was", "we spent a while", "i remember it was")
-    told = [f"{speaker.pick(openings)} {setting}.", *_things_told(speaker)]
+    told = [f"{speaker.pick(openings)} {setting}.", *_tell_of_things(speaker)]
     turns: list[ChatTurn] = []
     for sentence, ask in zip(told[:-1], speaker.rng.sample(_ASKS, len(told) - 1), strict=True):
         turns += [user_turn(sentence), assistant_turn(ask)]
@@ -241,7 +242,7 @@ def text_dialogue_turns(speaker: Speaker, language: Language = "explicit") -> tu
     return (*turns, user_turn(f"{told[-1]} {speaker.pick(_PLEAS)}"))
 
 
-def _things_told(speaker: Speaker) -> list[str]:
+def _tell_of_things(speaker: Speaker) -> list[str]:
     """Sentences about different things: how many there were, how one looked, what was beside what."""
     things = speaker.rng.sample(speaker.scene.things, len(speaker.scene.things))
     first = things[0]

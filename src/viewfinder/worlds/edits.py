@@ -22,27 +22,20 @@ from pathlib import Path
 from viewfinder.data.files import write_json
 from viewfinder.data.truth import TRUTH_FILE, truth_line
 from viewfinder.errors import ViewfinderError
+from viewfinder.wording.nouns import join_with_and, with_article
 from viewfinder.worlds import making
 from viewfinder.worlds.drawing.draw import SHEET_PICTURES, caption_sheet, draw_scene
-from viewfinder.worlds.grammar import Speaker, speaker_for
+from viewfinder.worlds.grammar import Speaker, make_speaker
 from viewfinder.worlds.kinds import PATTERNS, PLACES, WIDTH
 from viewfinder.worlds.records import picture_truth
-from viewfinder.worlds.scene import MARGIN, Scene, Thing, in_drawing_order, is_box_free, kind_fits, sample_scene
+from viewfinder.worlds.scene import MARGIN, Scene, Thing, is_box_free, kind_fits, order_for_drawing, sample_scene
 from viewfinder.worlds.stock import DRAWN, Product, Stock
-from viewfinder.worlds.words import (
-    LIGHT_WORDS,
-    PATTERN_ADJECTIVES,
-    PLACE_NOUNS,
-    WHERE,
-    join_with_and,
-    spot_words,
-    with_article,
-)
+from viewfinder.worlds.words import LIGHT_WORDS, PATTERN_ADJECTIVES, PLACE_NOUNS, WHERE, spot_words
 
 MIN_LEFT = 2
 """Things that a scene has at least after one was taken away."""
 
-_TRIES = 12
+_MAX_TRIES = 12
 
 
 @dataclass(frozen=True)
@@ -66,7 +59,7 @@ class Edit:
 
     @property
     def pictures_seed(self) -> int:
-        """What its pictures are called by: of all pairs of all worlds another."""
+        """A number for its pictures' names that no other pair of any world has."""
         return self.before.seed * (making.MAX_PICTURES + 1) + self.before.number
 
     def picture(self, which: int) -> str:
@@ -96,12 +89,12 @@ def sample_edit(*, seed: int, number: int, stock: Stock = DRAWN) -> Edit:
         ViewfinderError: nothing in the scene can be changed (of the stocks there are, that never happens).
     """
     scene = sample_scene(seed=seed, number=number, stock=stock)
-    speaker = speaker_for(scene, "edit")
-    for _ in range(_TRIES):
+    speaker = make_speaker(scene, "edit")
+    for _ in range(_MAX_TRIES):
         for change in speaker.rng.sample(tuple(CHANGES), len(CHANGES)):
             draft = CHANGES[change](speaker)
             if draft is not None:
-                before, after = _captions(draft)
+                before, after = _write_captions(draft)
                 return Edit(draft.before, draft.after, change, draft.instruction, before, after)
     raise ViewfinderError(f"scene {number} of seed {seed}: nothing can be changed here; take another seed")
 
@@ -109,8 +102,8 @@ def sample_edit(*, seed: int, number: int, stock: Stock = DRAWN) -> Edit:
 # Changes of one thing
 
 
-def _colour(speaker: Speaker) -> _Draft | None:
-    """A thing in another colour; of products, another one of the kind."""
+def _change_colour(speaker: Speaker) -> _Draft | None:
+    """Gives a thing another colour; a product is exchanged for another one of its kind."""
     thing = speaker.pick(speaker.scene.things)
     colours = speaker.other_colours(thing)
     named = speaker.pinpoint(thing)
@@ -121,16 +114,16 @@ def _colour(speaker: Speaker) -> _Draft | None:
         new: Thing | None = replace(thing, colour=colour)
     else:
         alike = [product for product in shop.products[thing.kind].get(colour, ()) if product.pattern == thing.pattern]
-        new = _other_product(speaker, thing, alike)
+        new = _pick_other_product(speaker, thing, alike)
     if new is None:
         return None
     colour = speaker.colour_word(new)
     ways = (f"make {named} {colour}", f"turn {named} {colour}", f"change the colour of {named} to {colour}")
-    return _replaced(speaker, thing, new, speaker.pick(ways))
+    return _draft_replacement(speaker, thing, new, speaker.pick(ways))
 
 
-def _pattern(speaker: Speaker) -> _Draft | None:
-    """A thing with another pattern; of products, another one of the kind and colour."""
+def _change_pattern(speaker: Speaker) -> _Draft | None:
+    """Gives a thing another pattern; a product is exchanged for another one of its kind and colour."""
     thing = speaker.pick(speaker.scene.things)
     named = speaker.pinpoint(thing)
     if not named or not speaker.knows_pattern(thing):
@@ -141,15 +134,15 @@ def _pattern(speaker: Speaker) -> _Draft | None:
         new: Thing | None = replace(thing, pattern=pattern)
     else:
         alike = [one for one in shop.products[thing.kind][thing.colour] if one.pattern not in ("", thing.pattern)]
-        new = _other_product(speaker, thing, alike)
+        new = _pick_other_product(speaker, thing, alike)
     if new is None:
         return None
     words = PATTERN_ADJECTIVES[new.pattern]
     ways = (f"make {named} {speaker.pick(words)}", f"change {named} to {with_article(speaker.pick(words))} one")
-    return replace(_replaced(speaker, thing, new, speaker.pick(ways)), tells="pattern")
+    return replace(_draft_replacement(speaker, thing, new, speaker.pick(ways)), tells="pattern")
 
 
-def _other_product(speaker: Speaker, old: Thing, products: Sequence[Product]) -> Thing | None:
+def _pick_other_product(speaker: Speaker, old: Thing, products: Sequence[Product]) -> Thing | None:
     """One of some products where the thing is; None where it cannot be cut out, or would hide something.
 
     It may have another shape, but keeps its size, its foot and its third of the picture.
@@ -167,12 +160,12 @@ def _other_product(speaker: Speaker, old: Thing, products: Sequence[Product]) ->
     return new if new.column == old.column and _has_room(speaker.scene, old, new) else None
 
 
-def _moved(speaker: Speaker) -> _Draft | None:
-    """A thing in another third of the picture, at the same height."""
+def _move_thing(speaker: Speaker) -> _Draft | None:
+    """Moves a thing to another third of the picture, at the same height."""
     thing = speaker.pick(speaker.scene.things)
     named = speaker.pinpoint(thing, hide="column")
     _, y, width, height = thing.box
-    lefts = (speaker.rng.randint(MARGIN, WIDTH - MARGIN - width) for _ in range(_TRIES))
+    lefts = (speaker.rng.randint(MARGIN, WIDTH - MARGIN - width) for _ in range(_MAX_TRIES))
     moved = (replace(thing, box=(left, y, width, height)) for left in lefts)
     new = next((new for new in moved if new.column != thing.column and _has_room(speaker.scene, thing, new)), None)
     if not named or new is None:
@@ -180,59 +173,59 @@ def _moved(speaker: Speaker) -> _Draft | None:
     to = f"to the {new.column}"
     at = spot_words(new.column, "centre")[0]
     ways = (f"move {named} {to}", f"put {named} {at}", f"shift {named} {to}")
-    return replace(_replaced(speaker, thing, new, speaker.pick(ways)), tells="spot")
+    return replace(_draft_replacement(speaker, thing, new, speaker.pick(ways)), tells="spot")
 
 
 def _has_room(scene: Scene, old: Thing, new: Thing) -> bool:
     return is_box_free(new.box, [other for other in scene.things if other != old])
 
 
-def _replaced(speaker: Speaker, old: Thing, new: Thing, instruction: str) -> _Draft:
-    other = _companion(speaker, old)
-    return _Draft(speaker.scene, _exchanged(speaker.scene, old, new), instruction, (old, *other), (new, *other))
+def _draft_replacement(speaker: Speaker, old: Thing, new: Thing, instruction: str) -> _Draft:
+    other = _pick_companion(speaker, old)
+    return _Draft(speaker.scene, _exchange_things(speaker.scene, old, new), instruction, (old, *other), (new, *other))
 
 
-def _exchanged(scene: Scene, old: Thing, *new: Thing) -> Scene:
+def _exchange_things(scene: Scene, old: Thing, *new: Thing) -> Scene:
     things = (*(thing for thing in scene.things if thing != old), *new)
-    return replace(scene, things=in_drawing_order(things, scene.stock))
+    return replace(scene, things=order_for_drawing(things, scene.stock))
 
 
 # Things that come and go
 
 
-def _removed(speaker: Speaker) -> _Draft | None:
-    """One thing less."""
+def _remove_thing(speaker: Speaker) -> _Draft | None:
+    """Takes one thing away."""
     thing = speaker.pick(speaker.scene.things)
     named = speaker.pinpoint(thing)
     if not named or len(speaker.scene.things) <= MIN_LEFT:
         return None
-    fewer, other = _exchanged(speaker.scene, thing), _companion(speaker, thing)
+    fewer, other = _exchange_things(speaker.scene, thing), _pick_companion(speaker, thing)
     ways = (f"remove {named}", f"take {named} away", f"leave out {named}", f"take out {named}", f"get rid of {named}")
     return _Draft(speaker.scene, fewer, speaker.pick(ways), (thing, *other), other)
 
 
-def _added(speaker: Speaker) -> _Draft | None:
-    """One thing more: the scene is what comes of it."""
+def _add_thing(speaker: Speaker) -> _Draft | None:
+    """Adds one thing: the sampled scene is the picture after it."""
     thing = speaker.pick(speaker.scene.things)
     if len(speaker.scene.things) <= MIN_LEFT:
         return None
-    named, other = with_article(speaker.describe(thing, colour=1.0)), _companion(speaker, thing)
+    named, other = with_article(speaker.describe(thing, colour=1.0)), _pick_companion(speaker, thing)
     ways = (f"add {named}", f"put {named} {speaker.footing(thing)}", f"add {named} {speaker.spot(thing)}")
-    return _Draft(_exchanged(speaker.scene, thing), speaker.scene, speaker.pick(ways), other, (thing, *other))
+    return _Draft(_exchange_things(speaker.scene, thing), speaker.scene, speaker.pick(ways), other, (thing, *other))
 
 
 # Changes of the whole
 
 
-def _place(speaker: Speaker) -> _Draft | None:
-    """The same things elsewhere, at the same hour, unless there is but one hour there."""
+def _change_place(speaker: Speaker) -> _Draft | None:
+    """Moves all things to another place, at the same hour unless that place has only one."""
     scene = speaker.scene
     moved = [
         replace(scene, place=other, light=scene.light if scene.light in place.lights else place.lights[0])
         for other, place in PLACES.items()
         if other != scene.place and (scene.light in place.lights or len(set(place.lights)) == 1)
     ]
-    possible = [after for after in moved if _all_fit(after)]
+    possible = [after for after in moved if _can_all_be_there(after)]
     if not possible:
         return None
     after = speaker.pick(possible)
@@ -245,11 +238,11 @@ def _place(speaker: Speaker) -> _Draft | None:
     return _Draft(scene, after, speaker.pick(ways), shown, shown)
 
 
-def _light(speaker: Speaker) -> _Draft | None:
-    """Another hour."""
+def _change_light(speaker: Speaker) -> _Draft | None:
+    """Changes the hour."""
     scene = speaker.scene
     others = sorted(set(PLACES[scene.place].lights) - {scene.light})
-    possible = [after for light in others if _all_fit(after := replace(scene, light=light))]
+    possible = [after for light in others if _can_all_be_there(after := replace(scene, light=light))]
     if not possible:
         return None
     after = speaker.pick(possible)
@@ -259,7 +252,7 @@ def _light(speaker: Speaker) -> _Draft | None:
     return _Draft(scene, after, speaker.pick(ways), shown, shown, "light")
 
 
-def _all_fit(scene: Scene) -> bool:
+def _can_all_be_there(scene: Scene) -> bool:
     """Whether all things of a scene can be at its place and hour, where they stand."""
     for thing in scene.things:
         kind = scene.stock.kinds[thing.kind]
@@ -272,8 +265,14 @@ def _all_fit(scene: Scene) -> bool:
 
 
 CHANGES: dict[str, Callable[[Speaker], _Draft | None]] = {
-    **{"colour": _colour, "pattern": _pattern, "removed": _removed, "added": _added, "moved": _moved},
-    **{"place": _place, "light": _light},
+    **{
+        "colour": _change_colour,
+        "pattern": _change_pattern,
+        "removed": _remove_thing,
+        "added": _add_thing,
+        "moved": _move_thing,
+    },
+    **{"place": _change_place, "light": _change_light},
 }
 """Each changes something at random; None where it cannot, or where no words would tell which thing is meant."""
 
@@ -281,15 +280,15 @@ CHANGES: dict[str, Callable[[Speaker], _Draft | None]] = {
 # Captions
 
 
-def _companion(speaker: Speaker, thing: Thing) -> tuple[Thing, ...]:
-    """Another thing to speak of, of another kind."""
+def _pick_companion(speaker: Speaker, thing: Thing) -> tuple[Thing, ...]:
+    """A second thing for the captions, of another kind."""
     others = [other for other in speaker.scene.things if other.kind != thing.kind]
     return (speaker.pick(others),) if others else ()
 
 
-def _captions(draft: _Draft) -> tuple[str, str]:
-    """What is changed, and another thing, where they are: in the same words, before and after."""
-    speaker = speaker_for(draft.before, "edit captions")
+def _write_captions(draft: _Draft) -> tuple[str, str]:
+    """Captions before and after, in the same words: the changed thing and a companion, with their place."""
+    speaker = make_speaker(draft.before, "edit captions")
     nouns = {thing.kind: speaker.noun(thing.kind) for thing in (*draft.old, *draft.new)}
     wheres = {scene.place: speaker.pick(WHERE[scene.place]) for scene in (draft.before, draft.after)}
     order = speaker.rng.random()
@@ -309,7 +308,7 @@ def _captions(draft: _Draft) -> tuple[str, str]:
 
 # As files
 
-VERSION = 2
+EDITS_VERSION = 2
 
 
 def write_edits(
@@ -323,7 +322,7 @@ def write_edits(
 ) -> making.WorldReport:
     """Draw `count` pairs of pictures and write them; arguments, errors and what can be relied on as `write_scenes`."""
     world = making.drawing_world(
-        "edits", VERSION, out, count=count, seed=seed, sprites=sprites, workers=workers, what="pairs"
+        "edits", EDITS_VERSION, out, count=count, seed=seed, sprites=sprites, workers=workers, what="pairs"
     )
     with world as plan:
         making.write_lines(out / ".viewfinderignore", ["/preview.png"])
@@ -339,7 +338,7 @@ def make_pair(plan: making.WorldPlan, number: int) -> Edit:
     home = plan.out / edit.folder
     home.mkdir(exist_ok=True)
     for which, scene in enumerate((edit.before, edit.after)):
-        draw_scene(scene).save(plan.out / edit.picture(which), quality=making.QUALITY)
+        draw_scene(scene).save(plan.out / edit.picture(which), quality=making.SCENE_JPEG_QUALITY)
     said = {"input": edit.input, "edit": edit.instruction, "output": edit.output, "change": edit.change}
     write_json(home / "prompt.json", said)
     making.write_lines(home / "metadata.jsonl", [json.dumps({"seed": edit.pictures_seed})])
@@ -355,5 +354,5 @@ def _write_lists(out: Path, edits: list[Edit]) -> None:
     truths = (replace(picture_truth(scene), image=name) for name, scene, _ in pictures)
     making.write_lines(out / TRUTH_FILE, map(truth_line, truths))
     caption_sheet([(out / name, said) for name, _, said in pictures[:SHEET_PICTURES]]).save(out / "preview.png")
-    # Last, so that whoever finds it knows that the world is whole.
+    # Written last: where it exists, the world is whole.
     write_json(out / "seeds.json", [[edit.folder, [str(edit.pictures_seed)]] for edit in edits])

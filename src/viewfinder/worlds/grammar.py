@@ -1,7 +1,7 @@
 """The grammar of scenes: how things are named and described, and what sets one scene apart from another.
 
-A `Speaker` chooses the words; `change_instruction` says what somebody wants who sees one scene and means another: "the
-same, but in the snow and without the bus". Whatever is said is true.
+A `Speaker` chooses the words; `change_instruction` says how a wanted scene differs from the one shown: "the same, but
+in the snow and without the bus". Every statement is true.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from viewfinder.wording.nouns import join_with_and, with_article
+from viewfinder.wording.numbers import NUMBERS
 from viewfinder.worlds.kinds import PLACES, SIZES, Kind
 from viewfinder.worlds.scene import Relation, Scene, Thing
 from viewfinder.worlds.words import (
@@ -18,15 +20,12 @@ from viewfinder.worlds.words import (
     COLOUR_WORDS,
     FLOATS,
     LIGHT_WORDS,
-    NUMBERS,
     PATTERN_ADJECTIVES,
     PATTERN_TAILS,
     SIZE_WORDS,
     STANDS,
     WHERE,
-    join_with_and,
     spot_words,
-    with_article,
 )
 
 _Option = TypeVar("_Option")
@@ -34,9 +33,9 @@ _Option = TypeVar("_Option")
 
 @dataclass(frozen=True)
 class Speaker:
-    """Whoever speaks of a scene: chooses among words at random, but always the same ones for the same seed.
+    """Speaks of a scene in words chosen at random, always the same ones for the same seed.
 
-    `relations` are those worth saying: of things that stand on the same ground nobody says that one is above the other.
+    `relations` are those worth saying: things on the same ground are not said to be above one another.
     """
 
     scene: Scene
@@ -52,7 +51,7 @@ class Speaker:
         return self.rng.random() < share
 
     def kind_of(self, thing: Thing) -> Kind:
-        """What is known of all things of its kind."""
+        """Facts about the kind of a thing."""
         return self.scene.stock.kinds[thing.kind]
 
     def knows_pattern(self, thing: Thing) -> bool:
@@ -68,7 +67,7 @@ class Speaker:
         return self.pick(self.scene.stock.nouns[kind])[1]
 
     def count(self, kind: str, number: int) -> str:
-        """So many of a kind: "a cup", "two mugs"."""
+        """A number of things of a kind: "a cup", "two mugs"."""
         return with_article(self.noun(kind)) if number == 1 else f"{NUMBERS[number]} {self.plural(kind)}"
 
     def colour_word(self, thing: Thing) -> str:
@@ -77,11 +76,12 @@ class Speaker:
         return words[0] if self.chance(0.8) else self.pick(words)
 
     def other_colours(self, thing: Thing) -> list[str]:
-        """Colours in which its kind comes, and which nobody would take for its own."""
-        return [colour for colour in self.kind_of(thing).colours if _family(colour) != _family(thing.colour)]
+        """Colours in which its kind comes and that cannot be mistaken for its own."""
+        return [colour for colour in self.kind_of(thing).colours if _find_family(colour) != _find_family(thing.colour)]
 
     def describe(self, thing: Thing, *, size: float = 0.35, colour: float = 0.85, pattern: float = 0.5) -> str:
         """A noun with some of its adjectives, each with the given chance; no article."""
+        # That a thing is of medium size, or plain, is rarely worth saying.
         chance_of_size = size if thing.size != "medium" else size / 4
         sizes = [self.pick(SIZE_WORDS[thing.size])] if self.chance(chance_of_size) else []
         looks = [self.colour_word(thing)] if self.chance(colour) else []
@@ -95,7 +95,7 @@ class Speaker:
         return " ".join([*sizes, *looks, self.noun(thing.kind)]) + tail
 
     def mention(self, thing: Thing, **chances: float) -> str:
-        """As `describe`, with an article unless ellipsis drops it."""
+        """A description (see `describe`) with an article, unless ellipsis drops it."""
         phrase = self.describe(thing, **chances)
         return phrase if self.chance(0.2) else with_article(phrase)
 
@@ -108,7 +108,7 @@ class Speaker:
         others = [other for other in self.scene.of_kind(thing.kind) if other != thing]
         if not others:
             return f"the {word}"
-        ways = [name for name in ("colour", "size", "column") if name != hide and _is_sole(thing, others, name)]
+        ways = [name for name in ("colour", "size", "column") if name != hide and _tells_apart(thing, others, name)]
         match self.pick(ways) if ways else "":
             case "colour":
                 return f"the {self.colour_word(thing)} {word}"
@@ -120,11 +120,11 @@ class Speaker:
                 return ""
 
     def spot(self, thing: Thing) -> str:
-        """In which part of the picture a thing is."""
+        """The part of the picture in which a thing is."""
         return self.pick(spot_words(thing.column, thing.row))
 
     def footing(self, thing: Thing) -> str:
-        """Where a thing is, by what it stands or floats on."""
+        """The ground on which a thing stands or floats."""
         zone = self.kind_of(thing).zone
         return self.pick(STANDS[self.scene.place] if zone == "ground" else FLOATS[zone])
 
@@ -134,8 +134,8 @@ class Speaker:
         return f"{place} {when}" if when and self.scene.place != "city" and self.chance(hour) else place
 
 
-def speaker_for(scene: Scene, purpose: str) -> Speaker:
-    """Who says the same words for the same scene and purpose, always."""
+def make_speaker(scene: Scene, purpose: str) -> Speaker:
+    """A speaker who says the same words for the same scene and purpose, always."""
     kinds = scene.stock.kinds
     natural = (
         relation
@@ -146,17 +146,17 @@ def speaker_for(scene: Scene, purpose: str) -> Speaker:
     return Speaker(scene, random.Random(f"viewfinder/{purpose}/{scene.seed}/{scene.number}"), tuple(natural))
 
 
-def _family(colour: str) -> str:
+def _find_family(colour: str) -> str:
     return COLOUR_FAMILIES.get(colour, colour)
 
 
-def _is_sole(thing: Thing, others: Sequence[Thing], name: str) -> bool:
+def _tells_apart(thing: Thing, others: Sequence[Thing], name: str) -> bool:
     if name == "colour":
-        return _family(thing.colour) not in [_family(other.colour) for other in others]
+        return _find_family(thing.colour) not in [_find_family(other.colour) for other in others]
     return all(getattr(thing, name) != getattr(other, name) for other in others)
 
 
-def absent_kinds(scene: Scene) -> list[str]:
+def list_absent_kinds(scene: Scene) -> list[str]:
     """Kinds of which nothing can be seen: neither as a thing, nor in the background, nor along with a thing."""
     seen = set(scene.counts()) | PLACES[scene.place].shows | ({"star"} if scene.light == "night" else set())
     seen = seen.union(*(scene.stock.kinds[kind].shows for kind in scene.counts()))
@@ -191,9 +191,9 @@ def change_clauses(speaker: Speaker, before: Scene) -> list[str]:
     elif after.light != before.light:
         found.append((1, speaker.pick(LIGHT_WORDS[after.light])))
     for kind in after.counts():
-        found += _kind_changes(speaker, before, kind)
-    gone = set(absent_kinds(after))
-    found += [(2, _without(speaker, kind, count)) for kind, count in before.counts().items() if kind in gone]
+        found += _list_kind_changes(speaker, before, kind)
+    gone = set(list_absent_kinds(after))
+    found += [(2, _say_without(speaker, kind, count)) for kind, count in before.counts().items() if kind in gone]
     if not found:
         main = after.main()
         found = [(9, f"with {with_article(speaker.describe(main, size=1.0, colour=1.0))} {speaker.spot(main)}")]
@@ -226,7 +226,7 @@ class Ellipsis:
 
 
 def lean_on(speaker: Speaker, before: Scene, *, spoken: bool = True) -> Ellipsis | None:
-    """What leads from `before` to the speaker's scene if nothing that stays is named again; None if nothing stays.
+    """A wish that leads from `before` to the speaker's scene and names nothing that stays; None if nothing stays.
 
     `spoken`: whether things were spoken of before, so that one may call them "the same" or "it".
     """
@@ -241,7 +241,7 @@ def lean_on(speaker: Speaker, before: Scene, *, spoken: bool = True) -> Ellipsis
     else:
         head = f"with {'the same ones' if len(told) > 1 else 'the same'}, {speaker.pick(WHERE[after.place])}"
     changes = [speaker.pick(LIGHT_WORDS[after.light])] if stays and after.light != before.light else []
-    changes += _pronoun_changes(speaker, before, told) if len(told) == 1 else []
+    changes += _list_pronoun_changes(speaker, before, told) if len(told) == 1 else []
     new = [kind for kind in after.counts() if kind not in before.counts()]
     # Elsewhere, a place and a looked-at thing would say it all: there the new thing goes without its looks.
     looks = 0.4 if stays else 0.0
@@ -249,18 +249,18 @@ def lean_on(speaker: Speaker, before: Scene, *, spoken: bool = True) -> Ellipsis
         things = after.of_kind(kind)
         named = with_article(speaker.describe(things[0], size=0.0, colour=looks, pattern=0.0))
         changes.append(f"with {named}" if len(things) == 1 else f"with {speaker.count(kind, len(things))}")
-    gone = sorted(set(absent_kinds(after)) & set(before.counts()))
+    gone = sorted(set(list_absent_kinds(after)) & set(before.counts()))
     lost = [f"without the {speaker.noun(kind)}" for kind in gone if len(before.of_kind(kind)) == 1]
     changes += speaker.rng.sample(lost, min(len(lost), 1))
     said = join_with_and(changes[:MAX_CHANGES]) if changes else "from another side"
     return Ellipsis(
         speaker.pick(WHERE[after.place]) if stays else "",
-        join_with_and([_what_stays(speaker, before, kind) for kind in told]) if told else "",
+        join_with_and([_name_what_stays(speaker, before, kind) for kind in told]) if told else "",
         f"{head}, {speaker.pick(('but ', 'only ', ''))}{said}",
     )
 
 
-def _what_stays(speaker: Speaker, before: Scene, kind: str) -> str:
+def _name_what_stays(speaker: Speaker, before: Scene, kind: str) -> str:
     """Things of a kind, as far as they are alike in both scenes."""
     old, new = before.of_kind(kind), speaker.scene.of_kind(kind)
     if len(new) > 1 and len(old) == len(new):
@@ -269,8 +269,8 @@ def _what_stays(speaker: Speaker, before: Scene, kind: str) -> str:
     return with_article(f"{speaker.colour_word(new[0])} {speaker.noun(kind)}" if alike else speaker.noun(kind))
 
 
-def _pronoun_changes(speaker: Speaker, before: Scene, told: Sequence[str]) -> list[str]:
-    """What is different about the only kind of thing that was spoken of, as "it"."""
+def _list_pronoun_changes(speaker: Speaker, before: Scene, told: Sequence[str]) -> list[str]:
+    """Differences of the only kind of thing that was spoken of, which is called "it"."""
     old, new = before.of_kind(told[0]), speaker.scene.of_kind(told[0])
     if len(new) > 1 and len(old) != len(new):
         return [f"with {NUMBERS[len(new)]} of them"]
@@ -279,21 +279,21 @@ def _pronoun_changes(speaker: Speaker, before: Scene, told: Sequence[str]) -> li
     return []
 
 
-def _kind_changes(speaker: Speaker, before: Scene, kind: str) -> _Ranked:
-    """What is different about the things of a kind that the new scene has."""
+def _list_kind_changes(speaker: Speaker, before: Scene, kind: str) -> _Ranked:
+    """Differences of the things of a kind that the new scene has."""
     old, new = before.of_kind(kind), speaker.scene.of_kind(kind)
     if not old:
-        return [(1, _with(speaker, new))]
+        return [(1, _say_with(speaker, new))]
     if len(old) != len(new):
         named = f"just one {speaker.noun(kind)}" if len(new) == 1 else speaker.count(kind, len(new))
         was = NUMBERS[len(old)]
         return [(2, speaker.pick((f"with {named}", f"with {named} instead of {was}", f"{named}, not {was}")))]
     if len(new) > 1:
         return []
-    return list(_look_changes(speaker, old[0], new[0]))
+    return list(_list_look_changes(speaker, old[0], new[0]))
 
 
-def _with(speaker: Speaker, new: Sequence[Thing]) -> str:
+def _say_with(speaker: Speaker, new: Sequence[Thing]) -> str:
     if len(new) > 1:
         return speaker.pick([f"{verb} {speaker.count(new[0].kind, len(new))}" for verb in ("with", "add")])
     named = with_article(speaker.describe(new[0], size=0.3, colour=0.9))
@@ -301,14 +301,14 @@ def _with(speaker: Speaker, new: Sequence[Thing]) -> str:
     return speaker.pick(ways)
 
 
-def _without(speaker: Speaker, kind: str, count: int) -> str:
+def _say_without(speaker: Speaker, kind: str, count: int) -> str:
     word, verb = (speaker.noun(kind), "is") if count == 1 else (speaker.plural(kind), "are")
     ways = (f"without the {word}", f"no {word} this time", f"leave out the {word}", f"the {word} {verb} not there")
     return speaker.pick(ways)
 
 
-def _look_changes(speaker: Speaker, old: Thing, new: Thing) -> Iterator[tuple[int, str]]:
-    """What is different about the only thing of a kind."""
+def _list_look_changes(speaker: Speaker, old: Thing, new: Thing) -> Iterator[tuple[int, str]]:
+    """Differences of the only thing of a kind."""
     if old.colour != new.colour:
         word, colour = speaker.noun(new.kind), speaker.colour_word(new)
         ways: tuple[str, ...] = (

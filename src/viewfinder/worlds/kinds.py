@@ -1,4 +1,4 @@
-"""What a drawn scene can consist of: kinds of things, places, colours, sizes, patterns. Only tables.
+"""The parts of drawn scenes: kinds of things, places, colours, sizes, patterns. Only tables.
 
 Lengths are pixels of a picture of WIDTH x HEIGHT.
 """
@@ -50,7 +50,7 @@ class Kind:
         outdoors: whether it is never found in a room.
         near: how near it may stand, 0 (at the horizon) to 1 (at the lower rim).
         most: how many of it there can be in one scene.
-        shows: other kinds that a sprite of it may show, so that nobody may say they are not there.
+        shows: other kinds that a sprite of it may show, and that must not be said to be absent.
     """
 
     height: int
@@ -105,7 +105,7 @@ class Place:
 
     Attributes:
         zones: from and to which height the lower rim of a thing of that zone can be.
-        shows: kinds that its painting contains, so that nobody may say they are not there.
+        shows: kinds that its painting contains, and that must not be said to be absent.
         parts: what a region description can point at, with its box.
     """
 
@@ -161,7 +161,12 @@ PLACES: dict[str, Place] = {
     ),
     "lake": Place(
         {"air": (45, 95), "water": (185, 258), "ground": (292, 331)},
-        {"sky": _strip(0, 110), "hills": _strip(80, 150), "lake": _strip(150, 262), "shore": _strip(262, HEIGHT)},
+        {
+            "sky": _strip(0, 110),
+            "hills": _strip(80, 150),
+            "lake": _strip(150, 262),
+            "shore": _strip(262, HEIGHT),
+        },
     ),
     "forest": Place(
         {"air": (60, 130), "ground": (230, 330)},

@@ -1,4 +1,4 @@
-"""What every kind of world is made with: a folder of its own, and processes that draw one picture after the other."""
+"""Tools for every kind of world: a folder of its own, and processes that draw one picture after the other."""
 
 from __future__ import annotations
 
@@ -21,13 +21,17 @@ from typing import Any, TypeVar, cast
 from viewfinder.data.files import write_json
 from viewfinder.data.splits import RULE
 from viewfinder.errors import BadInput, DiskFull, ViewfinderError
+from viewfinder.whole_files import replace_file
 from viewfinder.worlds.stock import Stock, stock_of
 from viewfinder.worlds.words import Language
+
+WorkItem = TypeVar("WorkItem")
+Result = TypeVar("Result")
 
 MARKER = "world.json"
 MAX_PICTURES = 1_000_000
 
-WORTH_PROCESSES = 100
+MIN_PICTURES_FOR_PROCESSES = 100
 """Pictures from which on several processes are worth their start."""
 
 Progress = Callable[[int], None]
@@ -36,7 +40,7 @@ Progress = Callable[[int], None]
 
 @dataclass(frozen=True)
 class WorldReport:
-    """What was written where. What a kind of world does not have is 0.
+    """Where a world was written, and counts of its contents; 0 for contents that its kind does not have.
 
     `chats` are chat-search samples; `pairs`, `sessions` and `transactions` are Fashion IQ's, MT Fashion IQ's and
     FashionMT's, `queries` CIRR's; `edits` are pairs of InstructPix2Pix.
@@ -59,8 +63,8 @@ class WorldReport:
 
 
 @contextmanager
-def claim_folder(out: Path, made: Mapping[str, Any], folders: Sequence[str]) -> Iterator[None]:
-    """The folder as ours while a world is written: new, empty, or begun by the same call (`made` tells calls apart).
+def claim_world_folder(out: Path, made: Mapping[str, Any], folders: Sequence[str]) -> Iterator[None]:
+    """Claims a folder while a world is written: new, empty, or begun by the same call (`made` tells calls apart).
 
     Raises:
         BadInput: it is a file, holds something else, or cannot be written.
@@ -68,7 +72,7 @@ def claim_folder(out: Path, made: Mapping[str, Any], folders: Sequence[str]) -> 
     """
     if out.exists() and not out.is_dir():
         raise BadInput(f"{out}: this is a file; name a folder for the world")
-    if out.is_dir() and any(out.iterdir()) and _made(out / MARKER) != made:
+    if out.is_dir() and any(out.iterdir()) and _read_marker(out / MARKER) != made:
         raise BadInput(f"{out}: this folder is not empty; name an empty or a new one")
     try:
         for folder in folders:
@@ -82,7 +86,7 @@ def claim_folder(out: Path, made: Mapping[str, Any], folders: Sequence[str]) -> 
         raise BadInput(f"{where}: cannot be written ({error.strerror}); choose another folder") from error
 
 
-def _made(marker: Path) -> Any:
+def _read_marker(marker: Path) -> Any:
     try:
         return json.loads(marker.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
@@ -90,49 +94,51 @@ def _made(marker: Path) -> Any:
 
 
 def world_marker(kind: str, version: int, count: int, seed: int, language: Language = "explicit") -> dict[str, Any]:
-    """What world.json says of every world; explicit language goes without saying, as in older worlds."""
+    """The content of world.json that every world has; explicit language is left out, as in older worlds."""
     made = {"schema": "viewfinder/world", "version": version, "kind": kind, "count": count, "seed": seed, "split": RULE}
     return made if language == "explicit" else made | {"language": language}
 
 
 def write_lines(file: Path, lines: Iterable[str]) -> None:
-    """A text file, the same bytes on every system."""
+    """Writes a text file, the same bytes on every system."""
     file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
 
 
 def write_rows(file: Path, columns: Iterable[str], rows: Iterable[Iterable[str]]) -> None:
-    """A table as CSV, the same bytes on every system."""
+    """Writes a table as CSV, the same bytes on every system."""
     with file.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(columns)
         writer.writerows(rows)
 
 
+def take_evenly(things: Sequence[WorkItem], count: int | None) -> list[WorkItem]:
+    """`count` of the things, evenly spaced from the first on; None: all of them."""
+    if count is None or count >= len(things):
+        return list(things)
+    return [things[at * len(things) // count] for at in range(count)]
+
+
 def link_file(source: Path, target: Path) -> None:
-    """The same file under another name, or a copy where the disk cannot do that."""
+    """Links a file under another name, or copies it where the disk cannot link."""
     if target.exists() and target.samefile(source):
         return
     target.parent.mkdir(parents=True, exist_ok=True)
-    begun = target.with_name(f".{target.name}.new")
-    begun.unlink(missing_ok=True)
-    try:
-        os.link(source, begun)
-    except OSError:  # another disk
-        shutil.copy2(source, begun)
-    begun.replace(target)
+    with replace_file(target) as file:
+        try:
+            os.link(source, file)
+        except OSError:  # another disk
+            shutil.copy2(source, file)
 
 
 # One picture after the other
 
-Item = TypeVar("Item")
-Result = TypeVar("Result")
-
-QUALITY = 88
+SCENE_JPEG_QUALITY = 88
 
 
 @dataclass(frozen=True)
 class WorldPlan:
-    """What is made of a number: the picture and its annotations, in the folder `out`."""
+    """How each picture of a world is made, given its number: folder, seed, stock and language."""
 
     out: Path
     seed: int
@@ -154,10 +160,10 @@ def drawing_world(
     what: str = "pictures",
     language: Language = "explicit",
 ) -> Iterator[WorldPlan]:
-    """The plan of a world whose pictures are drawn, its folder claimed; `what` the count is of, for the message.
+    """Claims the folder of a world whose pictures are drawn, and gives its plan; `what` names what is counted.
 
     Raises:
-        BadInput, DiskFull: as `claim_folder`, or the count or the workers are out of range.
+        BadInput, DiskFull: as `claim_world_folder`, or the count or the workers are out of range.
     """
     if not 1 <= count <= MAX_PICTURES:
         raise BadInput(f"--count {count}: ask for 1 to {MAX_PICTURES} {what}")
@@ -167,19 +173,19 @@ def drawing_world(
     shop = plan.stock.shop
     # Products are named by a digest of their table: a path would differ between machines.
     made = world_marker(kind, version, count, seed, language) | ({} if shop is None else {"sprites": shop.digest})
-    with claim_folder(out, made, folders):
+    with claim_world_folder(out, made, folders):
         yield plan
 
 
 def choose_workers(count: int) -> int:
-    """How many processes draw so many pictures soonest: all cores, unless their start would take longer than that."""
-    return 1 if count < WORTH_PROCESSES else os.cpu_count() or 1
+    """The number of processes that draws so many pictures soonest: all cores, unless their start takes longer."""
+    return 1 if count < MIN_PICTURES_FOR_PROCESSES else os.cpu_count() or 1
 
 
 def make_in_order(
     make: Callable[[WorldPlan, int], Result], plan: WorldPlan, count: int, workers: int, progress: Progress
 ) -> list[Result]:
-    """What is made of the numbers 1 to `count`, in order. It does not depend on the number of workers.
+    """Makes pictures 1 to `count`, and gives the results in order; they do not depend on the number of workers.
 
     `make` is a function of a module, so that it can travel to the workers.
 
@@ -188,7 +194,7 @@ def make_in_order(
     """
     died = f"{plan.out}: a process that drew pictures died (out of memory?); repeat the command with --workers 1"
     found: dict[int, Result] = {}
-    # Each process makes what makes a picture of a number: `make` with the plan.
+    # A partial of partial: each process calls the outer one once, and gets `make` bound to the plan.
     products = run_in_processes(partial(partial, make, plan), range(1, count + 1), workers, died=died)
     with closing(products):
         for place, product in products:
@@ -198,7 +204,7 @@ def make_in_order(
 
 
 def run_in_processes(
-    make: Callable[[], Callable[[Item], Result]], items: Sequence[Item], processes: int, *, died: str
+    make: Callable[[], Callable[[WorkItem], Result]], items: Sequence[WorkItem], processes: int, *, died: str
 ) -> Generator[tuple[int, Result], None, None]:
     """The place of each item and what comes of it, as it is done; process k takes every `processes`-th item.
 
@@ -219,7 +225,7 @@ def run_in_processes(
         for first in range(min(processes, len(items))):
             here, there = context.Pipe(duplex=False)
             share = [(place, items[place]) for place in range(first, len(items), processes)]
-            process: BaseProcess = context.Process(target=_serve, args=(make, share, there), daemon=True)
+            process: BaseProcess = context.Process(target=_do_share, args=(make, share, there), daemon=True)
             process.start()
             there.close()
             hired[here] = process
@@ -243,8 +249,8 @@ def run_in_processes(
             process.join()
 
 
-def _serve(make: Callable[[], Callable[[Any], Any]], share: Sequence[tuple[int, Any]], there: Connection) -> None:
-    """Does a share, in a process of its own. It ends when nobody listens any more."""
+def _do_share(make: Callable[[], Callable[[Any], Any]], share: Sequence[tuple[int, Any]], there: Connection) -> None:
+    """Works on a share, in a process of its own; ends as soon as the other end of the pipe is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends this process
     from threadpoolctl import threadpool_limits
 

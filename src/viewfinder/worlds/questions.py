@@ -1,4 +1,4 @@
-"""Questions about a scene from somebody who has not seen it, and their true answers: a function a kind of question.
+"""Questions about a scene by an asker who has not seen it, and their true answers: a function a kind of question.
 
 The asker knows which kinds were mentioned, and what was asked already (`AskerKnowledge`). A question is left out (None)
 where it would give away its answer, or where there is nothing to ask about.
@@ -10,13 +10,14 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from viewfinder.worlds.grammar import Speaker, absent_kinds
+from viewfinder.wording.nouns import join_with_and, with_article
+from viewfinder.wording.numbers import NUMBERS
+from viewfinder.wording.replies import CANT_TELL
+from viewfinder.worlds.grammar import Speaker, list_absent_kinds
 from viewfinder.worlds.kinds import PATTERNS, PLACES, SIZES, Light
 from viewfinder.worlds.scene import CLEARLY_LARGER, Predicate, Thing, box_area, relation_holds
 from viewfinder.worlds.words import (
-    CANT_TELL,
     FRONTED,
-    NUMBERS,
     OPPOSITE_RELATIONS,
     PATTERN_ADJECTIVES,
     PATTERN_NOUNS,
@@ -24,8 +25,6 @@ from viewfinder.worlds.words import (
     PREDICATE_WORDS,
     SIZE_WORDS,
     WHERE,
-    join_with_and,
-    with_article,
 )
 
 
@@ -45,7 +44,7 @@ class AnsweredQuestion:
 
 @dataclass
 class AskerKnowledge:
-    """What the one who asks knows: kinds that are there, facts, words used, and what "it" means."""
+    """The asker's knowledge: kinds that are there, facts, questions asked, and what "it" means."""
 
     kinds: set[str] = field(default_factory=set)
     facts: set[str] = field(default_factory=set)
@@ -98,7 +97,7 @@ def ask_about_thing(
 
 
 def ask_number(speaker: Speaker, known: AskerKnowledge) -> AnsweredQuestion | None:
-    """How many there are of a kind that was mentioned."""
+    """Asks how many there are of a kind that was mentioned."""
     if not known.kinds:
         return None
     kind = speaker.pick(sorted(known.kinds))
@@ -119,9 +118,9 @@ def ask_number(speaker: Speaker, known: AskerKnowledge) -> AnsweredQuestion | No
 
 
 def ask_presence(speaker: Speaker, known: AskerKnowledge) -> AnsweredQuestion | None:
-    """Of something that is there, or is not."""
+    """Asks whether something is there."""
     there = [kind for kind in speaker.scene.counts() if kind not in known.kinds]
-    absent = absent_kinds(speaker.scene)
+    absent = list_absent_kinds(speaker.scene)
     asked = there if there and (speaker.chance(0.45) or not absent) else absent
     if not asked:
         return None
@@ -146,7 +145,7 @@ def ask_presence(speaker: Speaker, known: AskerKnowledge) -> AnsweredQuestion | 
 
 
 def ask_more(speaker: Speaker, known: AskerKnowledge) -> AnsweredQuestion | None:
-    """What else there is: this tells of a kind or two that the asker did not know of."""
+    """Asks what else there is; the answer names a kind or two that the asker did not know of."""
     others = [kind for kind in speaker.scene.counts() if kind not in known.kinds]
     question = speaker.pick(
         ("what else is in the picture", "what else can you see", "is there anything else", "anything else in the scene")
@@ -165,7 +164,7 @@ def ask_more(speaker: Speaker, known: AskerKnowledge) -> AnsweredQuestion | None
 
 
 def ask_place(speaker: Speaker, known: AskerKnowledge) -> AnsweredQuestion | None:
-    """Where it is: asked openly, or by guessing."""
+    """Asks where it is, openly or by guessing."""
     place = speaker.scene.place
     if "place" in known.facts:
         return None
@@ -185,7 +184,7 @@ def ask_place(speaker: Speaker, known: AskerKnowledge) -> AnsweredQuestion | Non
 
 
 def ask_indoors(speaker: Speaker, known: AskerKnowledge) -> AnsweredQuestion | None:
-    """Whether there is a roof over it."""
+    """Asks whether it is indoors."""
     if "place" in known.facts:
         return None
     indoors = speaker.scene.light == "indoors"
@@ -200,7 +199,7 @@ def ask_indoors(speaker: Speaker, known: AskerKnowledge) -> AnsweredQuestion | N
 
 
 def ask_light(speaker: Speaker, known: AskerKnowledge) -> AnsweredQuestion | None:
-    """Which time of day it is; indoors nobody can tell."""
+    """Asks for the time of day, which cannot be told indoors."""
     question = speaker.pick(("what time of day is it", "is it day or night", "what is the light like", "is it dark"))
     open_answers, dark_answers = _LIGHT_ANSWERS[speaker.scene.light]
     answers = dark_answers if question == "is it dark" else open_answers
@@ -213,14 +212,14 @@ _LIGHT_ANSWERS: dict[Light, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "night": (("night", "at night", "it is night"), ("yes", "yes, at night")),
     "indoors": (CANT_TELL, ("no", "no, there is enough light")),
 }
-"""What is said of the hour, and to whoever asks whether it is dark."""
+"""Answers about the hour, and answers to "is it dark"."""
 
 
 # Looks
 
 
 def ask_colour(speaker: Speaker, known: AskerKnowledge) -> AnsweredQuestion | None:
-    """What colour a thing is, or whether it is of this one."""
+    """Asks for the colour of a thing, openly or by guessing."""
     chosen = choose_thing(speaker, known, hide="colour")
     if chosen is None:
         return ask_colours(speaker, known)
@@ -240,7 +239,7 @@ def ask_colour(speaker: Speaker, known: AskerKnowledge) -> AnsweredQuestion | No
 
 
 def ask_colours(speaker: Speaker, known: AskerKnowledge) -> AnsweredQuestion | None:
-    """Of several things of one kind at once."""
+    """Asks for the colours of several things of one kind."""
     kinds = [kind for kind, count in speaker.scene.counts().items() if count > 1 and kind in known.kinds]
     if not kinds:
         return None
@@ -262,7 +261,7 @@ def ask_colours(speaker: Speaker, known: AskerKnowledge) -> AnsweredQuestion | N
 
 
 def ask_pattern(speaker: Speaker, thing: Thing, name: str) -> AnsweredQuestion | None:
-    """Which pattern a thing has; of products, that is not always known."""
+    """Asks for the pattern of a thing; that of a product is not always known."""
     fact, guess = (f"pattern/{thing.number}",), speaker.pick(PATTERNS)
     questions = (
         f"does {name} have a pattern",
@@ -283,7 +282,7 @@ def ask_pattern(speaker: Speaker, thing: Thing, name: str) -> AnsweredQuestion |
 
 
 def ask_size(speaker: Speaker, thing: Thing, name: str) -> AnsweredQuestion | None:
-    """How big a thing is, of its kind."""
+    """Asks how big a thing is for its kind."""
     word, guess = speaker.pick(SIZE_WORDS[thing.size]), speaker.pick(tuple(SIZES))
     guessing = f"is {name} {SIZE_WORDS[guess][0]}"
     question = speaker.pick((f"how big is {name}", f"is {name} big or small", guessing))
@@ -295,7 +294,7 @@ def ask_size(speaker: Speaker, thing: Thing, name: str) -> AnsweredQuestion | No
 
 
 def ask_facing(speaker: Speaker, thing: Thing, name: str) -> AnsweredQuestion | None:
-    """Which way a thing looks; of many things nobody can tell."""
+    """Asks which way a thing faces, which cannot be told of most."""
     question = speaker.pick(
         (f"which way does {name} face", f"which way is {name} facing", f"does {name} face left or right")
     )
@@ -307,7 +306,7 @@ def ask_facing(speaker: Speaker, thing: Thing, name: str) -> AnsweredQuestion | 
 
 
 def ask_unknowable(speaker: Speaker, thing: Thing, name: str) -> AnsweredQuestion | None:
-    """What no picture shows."""
+    """Asks for something that no picture shows."""
     question = speaker.pick((f"is {name} new", f"how old is {name}", f"who owns {name}", f"is {name} expensive"))
     return AnsweredQuestion(("unknowable",), question, speaker.pick(CANT_TELL), focus=thing)
 
@@ -316,7 +315,7 @@ def ask_unknowable(speaker: Speaker, thing: Thing, name: str) -> AnsweredQuestio
 
 
 def ask_position(speaker: Speaker, thing: Thing, name: str) -> AnsweredQuestion | None:
-    """In which part of the picture a thing is."""
+    """Asks in which part of the picture a thing is."""
     question = speaker.pick(
         (f"where is {name}", f"where in the picture is {name}", f"is {name} on the left or on the right")
     )
@@ -328,7 +327,7 @@ def ask_position(speaker: Speaker, thing: Thing, name: str) -> AnsweredQuestion 
 
 
 def ask_relation(speaker: Speaker, known: AskerKnowledge) -> AnsweredQuestion | None:
-    """Whether a thing is left of another; a wrong guess is the opposite of what is so."""
+    """Asks whether a relation holds between two things; a wrong guess is the opposite of the true one."""
     relations = [
         relation
         for relation in speaker.relations
@@ -350,7 +349,7 @@ def ask_relation(speaker: Speaker, known: AskerKnowledge) -> AnsweredQuestion | 
 
 
 def ask_neighbour(speaker: Speaker, thing: Thing, name: str) -> AnsweredQuestion | None:
-    """What there is beside a thing."""
+    """Asks what there is beside a thing."""
     predicate = speaker.pick(_BESIDE)
     found = [other for other in speaker.scene.things if other != thing and relation_holds(other, predicate, thing)]
     question = f"what is {speaker.pick(PREDICATE_WORDS[predicate])} {name}"
@@ -367,7 +366,7 @@ _BESIDE: tuple[Predicate, ...] = ("next to", "left of", "right of", "in front of
 
 
 def ask_bigger(speaker: Speaker, known: AskerKnowledge) -> AnsweredQuestion | None:
-    """Which of two is the bigger one."""
+    """Asks which of two things is bigger."""
     things = [thing for thing in speaker.scene.things if thing.kind in known.kinds]
     if len(things) < 2:
         return None

@@ -1,6 +1,6 @@
 """A scene as the records of the published formats: COCO, Visual Genome, a catalogue, a dialogue; and its truth.
 
-The dialogue has ten rounds of question and answer, as two people would have them of whom one cannot see the picture.
+The dialogue has ten rounds of question and answer between two people, of whom only one sees the picture.
 The first sentence tells a part of the scene only; each question asks for something that has not been said. Written in
 ChatIR's format and in that of VisDial 1.0 (see `viewfinder.data.dialogues`).
 """
@@ -15,17 +15,18 @@ from typing import Any
 from viewfinder.data.dialogues import Dialogue, Round, make_dialogue
 from viewfinder.data.truth import PictureTruth, ThingTruth
 from viewfinder.data.visual_genome.regions import SceneGraph, SceneObject, SceneRelation
+from viewfinder.wording.nouns import join_with_and, with_article
 from viewfinder.worlds import questions
-from viewfinder.worlds.grammar import Speaker, speaker_for
+from viewfinder.worlds.grammar import Speaker, make_speaker
 from viewfinder.worlds.kinds import HEIGHT, WIDTH, Box
-from viewfinder.worlds.language import CAPTIONS, RegionPhrase
+from viewfinder.worlds.language import CAPTIONS_PER_SCENE, RegionPhrase
 from viewfinder.worlds.questions import AnsweredQuestion, AskerKnowledge, QuestionMaker, ask_about_thing, yes_or_no
 from viewfinder.worlds.scene import Relation, Scene, Thing, box_area
-from viewfinder.worlds.words import FRONTED, LIGHT_WORDS, PLACE_NOUNS, Language, add_lead, join_with_and, with_article
+from viewfinder.worlds.words import FRONTED, LIGHT_WORDS, PLACE_NOUNS, Language, add_lead
 
 
 def file_name(number: int) -> str:
-    """As COCO names files: 12 digits."""
+    """The file name of a picture, 12 digits as in COCO."""
     return f"{number:012d}.jpg"
 
 
@@ -47,7 +48,7 @@ def image_record(scene: Scene) -> dict[str, Any]:
 def caption_records(scene: Scene, captions: Sequence[str]) -> list[dict[str, Any]]:
     """Captions as COCO's captions file has them."""
     return [
-        {"image_id": scene.number, "id": scene.number * CAPTIONS + i, "caption": caption}
+        {"image_id": scene.number, "id": scene.number * CAPTIONS_PER_SCENE + i, "caption": caption}
         for i, caption in enumerate(captions)
     ]
 
@@ -77,9 +78,9 @@ def region_record(scene: Scene, said: Sequence[RegionPhrase]) -> dict[str, Any]:
                 "region_id": scene.number * 100 + position,
                 "image_id": scene.number,
                 "phrase": region.phrase,
-                **_box_fields(region.box),
+                **_make_box_fields(region.box),
                 "objects": [
-                    {"object_id": object_id(scene, thing), "name": thing.kind, **_box_fields(thing.box)}
+                    {"object_id": object_id(scene, thing), "name": thing.kind, **_make_box_fields(thing.box)}
                     for thing in region.things
                 ],
                 "relationships": [
@@ -98,7 +99,7 @@ def region_record(scene: Scene, said: Sequence[RegionPhrase]) -> dict[str, Any]:
     }
 
 
-def _box_fields(box: Box) -> dict[str, int]:
+def _make_box_fields(box: Box) -> dict[str, int]:
     return dict(zip(("x", "y", "width", "height"), box, strict=True))
 
 
@@ -117,7 +118,7 @@ def scene_graph(scene: Scene) -> SceneGraph:
 
 
 def catalogue_row(scene: Scene) -> dict[str, str]:
-    """What the catalogue notes of a picture."""
+    """The row of a picture in catalogue.csv."""
     main = scene.main()
     kind, count = scene.counts().most_common(1)[0]
     return {
@@ -155,7 +156,7 @@ def picture_truth(scene: Scene) -> PictureTruth:
 
 
 ROUNDS = 10
-_TRIES = 60
+_MAX_QUESTIONS_TRIED = 60
 
 _MAKERS: Sequence[tuple[QuestionMaker, float]] = (
     (questions.ask_presence, 2.2),
@@ -175,13 +176,13 @@ _MAKERS: Sequence[tuple[QuestionMaker, float]] = (
     (questions.ask_indoors, 0.6),
     (questions.ask_light, 0.8),
 )
-"""What asks, and how often."""
+"""Makers of questions, and how often each is tried."""
 
 
 def scene_dialogue(scene: Scene, image: str, language: Language = "explicit") -> Dialogue:
     """The dialogue about a scene; it depends on nothing else. `image` is what the picture is called."""
-    speaker, known = speaker_for(scene, "dialogue"), AskerKnowledge()
-    caption = _opening(speaker, known)
+    speaker, known = make_speaker(scene, "dialogue"), AskerKnowledge()
+    caption = _open_dialogue(speaker, known)
     if any(hour in caption for hour in LIGHT_WORDS[scene.light] if hour):
         known.facts.add("light")
     rounds: list[Round] = []
@@ -197,7 +198,7 @@ def scene_dialogue(scene: Scene, image: str, language: Language = "explicit") ->
 def next_question(speaker: Speaker, known: AskerKnowledge) -> AnsweredQuestion:
     """A question that was not asked before."""
     makers, weights = zip(*_MAKERS, strict=True)
-    for _ in range(_TRIES):
+    for _ in range(_MAX_QUESTIONS_TRIED):
         maker: QuestionMaker = speaker.rng.choices(makers, weights=weights)[0]
         asked = maker(speaker, known)
         if asked is not None and known.is_news(asked):
@@ -212,12 +213,12 @@ def next_question(speaker: Speaker, known: AskerKnowledge) -> AnsweredQuestion:
     return next(asked for asked in guesses if known.is_news(asked))
 
 
-def _opening(speaker: Speaker, known: AskerKnowledge) -> str:
-    """What is said first: one or two kinds of things, and sometimes where it is."""
+def _open_dialogue(speaker: Speaker, known: AskerKnowledge) -> str:
+    """The first sentence of a dialogue: one or two kinds of things, and sometimes where it is."""
     kinds = list(speaker.scene.counts())
     told = speaker.rng.sample(kinds, min(len(kinds) - 1, speaker.pick((1, 1, 2))) or 1)
     known.kinds |= set(told)
-    named = join_with_and([_mentioned(speaker, known, kind) for kind in told])
+    named = join_with_and([_mention_first(speaker, known, kind) for kind in told])
     form = speaker.rng.choices(("bare", "stands", "where", "place"), weights=(3, 2, 3, 2))[0]
     if form == "bare":
         return speaker.pick((named, f"there is {named}", f"a picture of {named}"))
@@ -229,8 +230,8 @@ def _opening(speaker: Speaker, known: AskerKnowledge) -> str:
     return f"{named} {speaker.setting()}"
 
 
-def _mentioned(speaker: Speaker, known: AskerKnowledge, kind: str) -> str:
-    """Things of a kind as one would mention them first: counted, or with the colour of the only one."""
+def _mention_first(speaker: Speaker, known: AskerKnowledge, kind: str) -> str:
+    """A first mention of the things of a kind: counted, or with the colour of the only one."""
     group = speaker.scene.of_kind(kind)
     if len(group) > 1:
         known.facts.add(f"number/{kind}")

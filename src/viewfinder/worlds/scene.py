@@ -19,14 +19,14 @@ from viewfinder.worlds.kinds import HEIGHT, PATTERNS, PLACES, SIZES, WIDTH, Box,
 from viewfinder.worlds.stock import DRAWN, Stock
 
 FAR = 0.84
-"""How much smaller than a near thing one at the horizon is drawn."""
+"""Size of a thing at the horizon, as a share of its size when near."""
 
 CLEARLY_LARGER = 1.6
-"""How many times the area one thing must have of another for people to agree that it is larger."""
+"""Ratio of two areas from which people agree that one thing is larger."""
 
-MARGIN = 5
-_TRIES = 60
-_HIDDEN = 0.28
+MARGIN = 5  # pixels to the picture's edges
+_MAX_SPOTS_TRIED = 60
+_HIDDEN = 0.28  # share of the smaller of two things that may be covered
 
 Predicate = Literal["left of", "right of", "above", "below", "next to", "in front of", "behind"]
 
@@ -37,7 +37,7 @@ PREDICATES: tuple[Predicate, ...] = get_args(Predicate)
 class Thing:
     """One object: `box` is what is drawn of it, hidden parts included.
 
-    Of a `product`, whose id that is, nobody knows which way it faces, and its pattern may be unknown: both are "".
+    `product` is the id of a product; which way it faces is unknown and its pattern may be: both are "" then.
     """
 
     number: int
@@ -93,7 +93,7 @@ class Scene:
     stock: Stock = field(default=DRAWN, compare=False, repr=False)
 
     def counts(self) -> Counter[str]:
-        """How many there are of each kind."""
+        """The number of things of each kind."""
         return Counter(thing.kind for thing in self.things)
 
     def of_kind(self, kind: str) -> tuple[Thing, ...]:
@@ -165,12 +165,13 @@ def sample_scene(*, seed: int, number: int, stock: Stock = DRAWN) -> Scene:
 
 
 def _draw_wishes(rng: random.Random, stock: Stock, place: str, light: Light) -> Iterator[Thing]:
-    """Three to eight things that shall be there, in most scenes several of one kind; not yet placed."""
+    """Three to eight things to be placed, in most scenes several of one kind."""
     kinds_of = stock.kinds
     there = kinds_of if stock.shop is None else stock.shop.products
     allowed = [name for name, kind in kinds_of.items() if name in there and kind_fits(name, kind, place, light)]
     count = rng.choices(range(3, 9), weights=(2, 4, 5, 4, 3, 2))[0]
     kinds = rng.sample(allowed, min(count, len(allowed)))
+    # So few kinds float that most waters would be empty without this.
     swimming = [name for name in allowed if kinds_of[name].zone == "water"]
     if swimming and rng.random() < 0.6:
         afloat = rng.choice(swimming)
@@ -195,7 +196,7 @@ def kind_fits(name: str, kind: Kind, place: str, light: Light) -> bool:
 
 
 def _draw_look(rng: random.Random, stock: Stock, name: str) -> Thing | None:
-    """How one thing of a kind looks; None where the shop has none that can be cut out."""
+    """One thing of a kind with random looks; None where the shop has none that can be cut out."""
     if stock.shop is not None:
         product = stock.shop.pick(rng, name)
         size = rng.choices(tuple(SIZES), weights=(2, 3, 2))[0]
@@ -209,18 +210,18 @@ def _draw_look(rng: random.Random, stock: Stock, name: str) -> Thing | None:
 
 
 def _place_things(wishes: list[Thing], rng: random.Random, stock: Stock, place: str) -> tuple[Thing, ...]:
-    """The things that found a spot, large ones first served; the furthest comes first."""
+    """The things that find a spot, large ones first; in the order in which they are drawn."""
     placed: list[Thing] = []
     for thing in sorted(wishes, key=lambda wish: -stock.kinds[wish.kind].height * SIZES[wish.size]):
-        for _ in range(_TRIES):
+        for _ in range(_MAX_SPOTS_TRIED):
             box = _draw_box(thing, rng, stock, place)
             if is_box_free(box, placed):
                 placed.append(replace(thing, box=box))
                 break
-    return in_drawing_order(placed, stock)
+    return order_for_drawing(placed, stock)
 
 
-def in_drawing_order(things: Iterable[Thing], stock: Stock) -> tuple[Thing, ...]:
+def order_for_drawing(things: Iterable[Thing], stock: Stock) -> tuple[Thing, ...]:
     """Things numbered as they are drawn: what flies and swims first, then the furthest."""
     order = sorted(things, key=lambda thing: (stock.kinds[thing.kind].zone == "ground", thing.bottom, thing.box))
     return tuple(replace(thing, number=number) for number, thing in enumerate(order, start=1))

@@ -1,8 +1,8 @@
-"""What the things of a scene are taken from: drawn kinds, or real products cut out of their photographs.
+"""The stock from which a scene takes its things: drawn kinds, or real products cut out of their photographs.
 
 products.csv has the columns id, masterCategory, subCategory, articleType, baseColour and productDisplayName; the
 photograph of product 7 is images/7.jpg, on a light, even background. A kind is an article type, its nouns are made from
-the type's name by rule (`words.nouns_of`).
+the type's name by rule (`words.make_nouns`).
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from viewfinder.data.files import read_table
 from viewfinder.data.splits import Split, split_of
 from viewfinder.errors import BadInput
 from viewfinder.worlds.kinds import KINDS, Kind
-from viewfinder.worlds.words import NOUNS, Nouns, nouns_of
+from viewfinder.worlds.words import NOUNS, Nouns, make_nouns
 
 LIGHTEST_DARK = 205
 """A background is light where its darkest channel is at least this bright."""
 
-NEAR = 12
-"""How far, in any channel, a pixel may be from the background's colour and still belong to it."""
+MAX_BACKGROUND_DIFFERENCE = 12
+"""Largest difference, in any channel, of a pixel of the background from the background's colour."""
 
 MIN_AREA, MAX_AREA = 0.035, 0.86
 """Shares of the photograph that a thing may fill; outside of them the cut has failed."""
 
-RAGGED = 0.15
-"""What closing its gaps may add to a thing; a pale thing that the flood has eaten into gains more."""
+MAX_RAGGED = 0.15
+"""Share that closing its gaps may add to a thing; a pale thing that the flood has eaten into gains more."""
 
-_EVEN = 0.6
-_SPECK = 0.03
-_GAP, _WIDE_GAP = 7, 21
-_CORE = 0.45
-_HOLE, _EXACT = 0.004, 0.75
+_EVEN = 0.6  # share of the border that must have its usual colour
+_SPECK = 0.03  # parts smaller than this share of the largest are dropped
+_GAP, _WIDE_GAP = 7, 21  # sides, in pixels at half size, of the square that closes gaps
+_CORE = 0.45  # blurred coverage at which a pixel begins to show
+_HOLE, _EXACT = 0.004, 0.75  # of a hole: its share of the photograph, that of its pixels in exactly the border's colour
 
 
 def cut_out(photo: Image.Image, *, solid: bool = False) -> Image.Image | None:
@@ -55,16 +55,16 @@ def cut_out(photo: Image.Image, *, solid: bool = False) -> Image.Image | None:
     from scipy import ndimage
 
     pixels = np.asarray(photo.convert("RGB"))
-    background = _background(pixels)
+    background = _find_background(pixels)
     if background is None:
         return None
-    thing = _without_specks(~_flooded(pixels, background))
+    thing = _drop_specks(~_flood_background(pixels, background))
     if not MIN_AREA <= thing.mean() <= MAX_AREA:
         return None
     # At half size, where a closing by a square is two quick running maxima and minima.
     small = np.pad(thing[::2, ::2], _WIDE_GAP).astype(np.uint8)
     gap = _WIDE_GAP if solid else _GAP
-    if ndimage.grey_closing(small, size=(gap, gap)).sum() > (1 + RAGGED) * small.sum():
+    if ndimage.grey_closing(small, size=(gap, gap)).sum() > (1 + MAX_RAGGED) * small.sum():
         return None
     # How much of each pixel the thing covers, 0 to 1.
     blurred = ndimage.gaussian_filter(thing.astype(np.float32), 1.0)
@@ -76,26 +76,26 @@ def cut_out(photo: Image.Image, *, solid: bool = False) -> Image.Image | None:
     return Image.fromarray(np.ascontiguousarray(cut[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]))
 
 
-def _background(pixels: UInt8[np.ndarray, "h w 3"]) -> UInt8[np.ndarray, " 3"] | None:
+def _find_background(pixels: UInt8[np.ndarray, "h w 3"]) -> UInt8[np.ndarray, " 3"] | None:
     """The colour of the border, if that is light and mostly one colour."""
     border = np.concatenate([pixels[0], pixels[-1], pixels[:, 0], pixels[:, -1]])
     colour = np.median(border, axis=0).astype(np.uint8)
-    even = _distance(border[None], colour)[0] <= NEAR
+    even = _measure_distance(border[None], colour)[0] <= MAX_BACKGROUND_DIFFERENCE
     return colour if colour.min() >= LIGHTEST_DARK and even.mean() >= _EVEN else None
 
 
-def _distance(pixels: UInt8[np.ndarray, "h w 3"], colour: UInt8[np.ndarray, " 3"]) -> UInt8[np.ndarray, "h w"]:
+def _measure_distance(pixels: UInt8[np.ndarray, "h w 3"], colour: UInt8[np.ndarray, " 3"]) -> UInt8[np.ndarray, "h w"]:
     apart = np.maximum(pixels, colour) - np.minimum(pixels, colour)
     most: UInt8[np.ndarray, "h w"] = np.maximum(np.maximum(apart[..., 0], apart[..., 1]), apart[..., 2])
     return most
 
 
-def _flooded(pixels: UInt8[np.ndarray, "h w 3"], colour: UInt8[np.ndarray, " 3"]) -> Bool[np.ndarray, "h w"]:
+def _flood_background(pixels: UInt8[np.ndarray, "h w 3"], colour: UInt8[np.ndarray, " 3"]) -> Bool[np.ndarray, "h w"]:
     """The pixels of the background's colour that the border reaches, and holes in which exactly that colour is seen."""
     from scipy import ndimage
 
-    distance = _distance(pixels, colour)
-    parts, count = ndimage.label(distance <= NEAR)
+    distance = _measure_distance(pixels, colour)
+    parts, count = ndimage.label(distance <= MAX_BACKGROUND_DIFFERENCE)
     reached = np.zeros(count + 1, dtype=bool)
     for side in (parts[0], parts[-1], parts[:, 0], parts[:, -1]):
         reached[side] = True
@@ -107,8 +107,8 @@ def _flooded(pixels: UInt8[np.ndarray, "h w 3"], colour: UInt8[np.ndarray, " 3"]
     return flooded
 
 
-def _without_specks(thing: Bool[np.ndarray, "h w"]) -> Bool[np.ndarray, "h w"]:
-    """Without what hangs on by a hair, and without parts that are tiny beside the largest."""
+def _drop_specks(thing: Bool[np.ndarray, "h w"]) -> Bool[np.ndarray, "h w"]:
+    """A mask without thin threads, and without parts that are tiny beside the largest."""
     from scipy import ndimage
 
     parts, count = ndimage.label(ndimage.binary_opening(thing, iterations=1))
@@ -121,18 +121,18 @@ def _without_specks(thing: Bool[np.ndarray, "h w"]) -> Bool[np.ndarray, "h w"]:
 
 
 TABLE = "products.csv"
-COLUMNS = ("id", "masterCategory", "subCategory", "articleType", "baseColour", "productDisplayName")
+SHOP_COLUMNS = ("id", "masterCategory", "subCategory", "articleType", "baseColour", "productDisplayName")
 
 MIN_PRODUCTS = 4
 """Article types with fewer products than this are left out."""
 
 _NO_COLOUR = frozenset({"", "na", "multi", "metallic"})
 _NO_KIND = frozenset({"free items"})
-_SIDES = {"apparel": 96, "footwear": 64, "accessories": 58, "personal care": 54}
-_SIDE = 64
+_SIDES = {"apparel": 96, "footwear": 64, "accessories": 58, "personal care": 54}  # of a medium thing, in pixels
+_SIDE = 64  # of any other
 _BY_HAND = frozenset({"bags", "wallets", "fragrance", "umbrellas", "perfumes"})
 _PATTERNS = (("strip", "striped"), ("check", "checked"), ("polka", "dotted"), ("solid", "plain"), ("plain", "plain"))
-_TRIES = 12
+_MAX_PRODUCTS_TRIED = 12
 _KEPT = 256
 
 
@@ -167,7 +167,7 @@ class Shop:
 
         None after some tries that failed.
         """
-        for _ in range(_TRIES):
+        for _ in range(_MAX_PRODUCTS_TRIED):
             product = rng.choice(self.products[kind][rng.choice(tuple(self.products[kind]))])
             if self.aspect(kind, product.id):
                 return product
@@ -180,7 +180,11 @@ class Shop:
             BadInput: there are too few.
         """
         products = {
-            kind: {colour: kept for colour, some in colours.items() if (kept := _inside(some, split))}
+            kind: {
+                colour: own
+                for colour, some in colours.items()
+                if (own := [one for one in some if split_of(one.id) == split])
+            }
             for kind, colours in self.products.items()
         }
         products = {kind: colours for kind, colours in products.items() if colours}
@@ -200,15 +204,11 @@ class Shop:
 
     def cutout(self, kind: str, product: str) -> Image.Image | None:
         """A product without its background; of a garment, nothing may be missing in the middle."""
-        return _cutout(self.folder / "images" / f"{product}.jpg", bool(self.kinds[kind].shows))
-
-
-def _inside(products: Sequence[Product], split: Split) -> list[Product]:
-    return [product for product in products if split_of(product.id) == split]
+        return _cut_out_file(self.folder / "images" / f"{product}.jpg", bool(self.kinds[kind].shows))
 
 
 @lru_cache(maxsize=_KEPT)
-def _cutout(path: Path, solid: bool) -> Image.Image | None:
+def _cut_out_file(path: Path, solid: bool) -> Image.Image | None:
     try:
         with Image.open(path) as photo:
             return cut_out(photo, solid=solid)
@@ -227,23 +227,23 @@ def open_shop(folder: Path) -> Shop:
         digest = hashlib.blake2b(table.read_bytes(), digest_size=8).hexdigest()
     except OSError as error:
         raise BadInput(f"{table}: cannot be read ({error.strerror}); --sprites needs {TABLE} and images/") from error
-    return _shop(folder.resolve(), digest)
+    return _make_shop(folder.resolve(), digest)
 
 
 @lru_cache(maxsize=8)
-def _shop(folder: Path, digest: str) -> Shop:
-    products = _products_by_kind(folder)
+def _make_shop(folder: Path, digest: str) -> Shop:
+    products = _read_products(folder)
     if not products:
         raise BadInput(f"{folder / TABLE}: no kind of product has {MIN_PRODUCTS} with a picture in {folder / 'images'}")
     first = {kind: next(iter(colours.values()))[0] for kind, colours in products.items()}
-    nouns = {kind: nouns_of(product.type) for kind, product in first.items()}
-    return Shop(folder, digest, _kinds(products, first), nouns, products)
+    nouns = {kind: make_nouns(product.type) for kind, product in first.items()}
+    return Shop(folder, digest, _make_kinds(products, first), nouns, products)
 
 
-def _products_by_kind(folder: Path) -> dict[str, dict[str, list[Product]]]:
+def _read_products(folder: Path) -> dict[str, dict[str, list[Product]]]:
     """Kind -> colour -> products, each in alphabetical order; rare kinds and unnamed colours left out."""
     table = read_table(folder / TABLE)
-    columns = [table.need((name.lower(),)) for name in COLUMNS]
+    columns = [table.need((name.lower(),)) for name in SHOP_COLUMNS]
     pictures = {file.stem for file in (folder / "images").glob("*.jpg")}
     rows = ([row[column] for column in columns] for row in table.rows)
     found: defaultdict[str, defaultdict[str, list[Product]]] = defaultdict(lambda: defaultdict(list))
@@ -252,7 +252,7 @@ def _products_by_kind(folder: Path) -> dict[str, dict[str, list[Product]]]:
         pattern = next((pattern for sign, pattern in _PATTERNS if sign in name), "")
         if kind and colour not in _NO_COLOUR and category not in _NO_KIND:
             product = Product(key, category, group, kind, colour, pattern)
-            found[nouns_of(kind)[0][0]][colour].append(product)
+            found[make_nouns(kind)[0][0]][colour].append(product)
     return {
         kind: dict(sorted(colours.items()))
         for kind, colours in sorted(found.items())
@@ -260,7 +260,9 @@ def _products_by_kind(folder: Path) -> dict[str, dict[str, list[Product]]]:
     }
 
 
-def _kinds(products: Mapping[str, Mapping[str, Sequence[Product]]], first: Mapping[str, Product]) -> dict[str, Kind]:
+def _make_kinds(
+    products: Mapping[str, Mapping[str, Sequence[Product]]], first: Mapping[str, Product]
+) -> dict[str, Kind]:
     """A kind a shelf. A garment may be photographed on a person who wears other things too."""
     wearable = frozenset(kind for kind, product in first.items() if product.group not in _BY_HAND)
     return {
@@ -292,8 +294,8 @@ class Stock:
         return stock_of, (None if self.shop is None else self.shop.folder, self.split)
 
     def of_split(self, name: str) -> Stock:
-        """What a picture of this name is made of: products of its own split. What is drawn is the same for all."""
-        return self if self.shop is None or self.split is not None else _stock(self.shop, split_of(name))
+        """The stock for a picture of this name: products of its own split; drawn things are the same for all."""
+        return self if self.shop is None or self.split is not None else _make_stock(self.shop, split_of(name))
 
     def extent(self, kind: str, product: str) -> tuple[float, float]:
         """Height of a medium one that stands near, and width over height."""
@@ -314,9 +316,9 @@ def stock_of(sprites: Path | None, split: Split | None = None) -> Stock:
     Raises:
         BadInput: the folder has no usable products.csv and images, or too few products of the split.
     """
-    return DRAWN if sprites is None else _stock(open_shop(sprites), split)
+    return DRAWN if sprites is None else _make_stock(open_shop(sprites), split)
 
 
 @lru_cache(maxsize=16)
-def _stock(shop: Shop, split: Split | None) -> Stock:
+def _make_stock(shop: Shop, split: Split | None) -> Stock:
     return Stock(shop.kinds, shop.nouns, shop if split is None else shop.of_split(split), split)

@@ -1,17 +1,17 @@
-"""The vocabulary of the worlds: several words for one thing, how to join them, and how a world's people speak.
+"""The vocabulary of the worlds: several words for one thing, and how a world's people speak.
 
 explicit    every turn says all that is needed, and each split is described in the same words
-contextual  what stays is not said again ("the same place, at night"); questions and searches begin alike; whoever
-            describes pictures for testing has words of their own, so that no sentence of training is heard again
+contextual  what stays is not said again ("the same place, at night"); questions and searches begin alike; pictures
+            for testing are described in other words, so that no sentence of training occurs again
 """
 
 from __future__ import annotations
 
 import random
 import re
-from collections.abc import Sequence
 from typing import Literal, get_args
 
+from viewfinder.wording.nouns import make_plural, make_singular, with_article
 from viewfinder.worlds.kinds import KINDS
 
 Nouns = tuple[tuple[str, str], ...]
@@ -37,7 +37,7 @@ _SHADES = {
     "yellow": ("mustard", "gold"),
 }
 COLOUR_FAMILIES = {shade: family for family, shades in _SHADES.items() for shade in shades}
-"""Shades of which people would use the other name too, so that nobody may say that a thing is not of it."""
+"""Shades that people also call by their family's name, so that a thing of a shade is never said not to be of it."""
 
 PATTERN_ADJECTIVES = {
     "plain": ("plain", "single-coloured"),
@@ -64,7 +64,7 @@ PREDICATE_WORDS = {
 
 _OPPOSITES = (("left of", "right of"), ("above", "below"), ("in front of", "behind"), ("next to", "next to"))
 OPPOSITE_RELATIONS = dict(_OPPOSITES) | {other: one for one, other in _OPPOSITES}
-"""What holds the other way round; where that is the same, there is no wrong guess."""
+"""The relation that holds the other way round; where it is the same one, there is no wrong guess."""
 
 PLACE_NOUNS = {
     "beach": ("a beach", "a sandy beach", "the seaside"),
@@ -157,34 +157,12 @@ PART_WORDS = {
     "lawn": ("a mown lawn", "a row of flowers along the fence", "stripes on the lawn"),
 }
 
-NUMBERS = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}
-
-CANT_TELL = ("i can't tell", "can't tell", "i can't tell from the picture", "hard to say")
-
 FRONTED = frozenset({"bird", "bus", "car", "dog", "fish"})
-"""Kinds of which one sees which way they face."""
-
-
-def with_article(phrase: str) -> str:
-    """`a` or `an` before a phrase.
-
-    >>> with_article("orange umbrella")
-    'an orange umbrella'
-    """
-    return f"{'an' if phrase[0] in 'aeiou' else 'a'} {phrase}"
-
-
-def join_with_and(phrases: Sequence[str]) -> str:
-    """Phrases joined as in speech.
-
-    >>> join_with_and(["a cat", "two dogs", "a hat"])
-    'a cat, two dogs and a hat'
-    """
-    return phrases[0] if len(phrases) == 1 else f"{', '.join(phrases[:-1])} and {phrases[-1]}"
+"""Kinds that visibly face left or right."""
 
 
 def spot_words(column: str, row: str) -> tuple[str, ...]:
-    """Ways to say in which ninth of the picture something is."""
+    """Ways to say where something is, by the ninth of the picture."""
     if (column, row) == ("middle", "centre"):
         return ("in the middle", "in the centre of the picture")
     if column == "middle":
@@ -219,10 +197,10 @@ _AS_THEY_ARE = {
 _OTHER_WORDS = {"trousers": ("slacks",), "track pants": ("tracksuit bottoms",), "sunglasses": ("shades",)}
 
 
-def nouns_of(article: str) -> Nouns:
+def make_nouns(article: str) -> Nouns:
     """Singular and plural of an article type, which the table has mostly in the plural; first the usual word.
 
-    >>> nouns_of("Clutches"), nouns_of("Laptop Bag"), nouns_of("Track Pants")[0]
+    >>> make_nouns("Clutches"), make_nouns("Laptop Bag"), make_nouns("Track Pants")[0]
     ((('clutch', 'clutches'),), (('laptop bag', 'laptop bags'),), ('pair of track pants', 'pairs of track pants'))
     """
     words = article.lower()
@@ -230,38 +208,8 @@ def nouns_of(article: str) -> Nouns:
         return _AS_THEY_ARE[words]
     if words.split()[-1] in PAIRS:
         return tuple((f"pair of {name}", f"pairs of {name}") for name in (words, *_OTHER_WORDS.get(words, ())))
-    singular = singular_of(words)
-    return ((singular, plural_of(singular)),)
-
-
-_ENDING_IN_IE = ("tie", "hoodie", "beanie", "bootie", "onesie")
-
-
-def singular_of(words: str) -> str:
-    """The singular of a noun; what is in the singular stays as it is.
-
-    >>> [singular_of(words) for words in ("clutches", "accessories", "scarves", "bow ties", "dress")]
-    ['clutch', 'accessory', 'scarf', 'bow tie', 'dress']
-    """
-    if words.removesuffix("s").endswith(_ENDING_IN_IE):
-        return words.removesuffix("s")
-    for ending, instead in (("ches", "ch"), ("sses", "ss"), ("shes", "sh"), ("ies", "y"), ("rves", "rf")):
-        if words.endswith(ending) and len(words) > len(ending) + 2:
-            return words.removesuffix(ending) + instead
-    return words.removesuffix("s") if words.endswith("s") and not words.endswith("ss") else words
-
-
-def plural_of(singular: str) -> str:
-    """The plural of a noun.
-
-    >>> plural_of("clutch"), plural_of("accessory"), plural_of("scarf"), plural_of("tie")
-    ('clutches', 'accessories', 'scarves', 'ties')
-    """
-    if singular.endswith(("ch", "sh", "ss", "x")):
-        return singular + "es"
-    if singular.endswith("y") and singular[-2:-1] not in set("aeiou"):
-        return singular[:-1] + "ies"
-    return singular.removesuffix("rf") + "rves" if singular.endswith("rf") else singular + "s"
+    singular = make_singular(words)
+    return ((singular, make_plural(singular)),)
 
 
 _SYNONYMS = {
@@ -281,12 +229,10 @@ _SYNONYMS = {
     "mushroom": ("toadstool",),
     "umbrella": ("parasol",),
 }
-_PLURALS = {"bus": "buses", "fish": "fish"}
 NOUNS: dict[str, Nouns] = {
-    kind: tuple((noun, _PLURALS.get(noun) or plural_of(noun)) for noun in (kind, *_SYNONYMS.get(kind, ())))
-    for kind in KINDS
+    kind: tuple((noun, make_plural(noun)) for noun in (kind, *_SYNONYMS.get(kind, ()))) for kind in KINDS
 }
-"""What the drawn kinds are called."""
+"""Words for the drawn kinds."""
 
 
 Language = Literal["explicit", "contextual"]
@@ -298,17 +244,17 @@ LEADS = (
     *("okay, so", "one more thing:", "let me see,", "now then,", "all right,", "thanks, and"),
     *("by the way,", "if i may:", "tell me:", "hm, and"),
 )
-"""Of two words at least: neither the first word nor the first two say what follows."""
+"""Beginnings of at least two words each, so that neither the first word nor the first two tell what follows."""
 
-LED = 0.85
-"""How often a question or a search begins with one of them."""
+SHARE_LED = 0.85
+"""Share of questions and searches that begin with one of them."""
 
 _LEAD = re.compile(rf"^(?:{'|'.join(map(re.escape, LEADS))}) ")
 
 
 def add_lead(text: str, rng: random.Random) -> str:
     """A question or a search, mostly with a beginning that both have."""
-    return f"{rng.choice(LEADS)} {text}" if rng.random() < LED else text
+    return f"{rng.choice(LEADS)} {text}" if rng.random() < SHARE_LED else text
 
 
 def drop_lead(text: str) -> str:
@@ -382,22 +328,22 @@ _TEST_PHRASES = {
 }
 
 
-def _thesaurus() -> dict[str, str]:
-    """Every word or phrase, plurals too, and what is said in its place."""
+def _make_thesaurus() -> dict[str, str]:
+    """Every word or phrase, plurals too, with its replacement."""
     other = {name: instead for names, instead in _TEST_PHRASES.items() for name in names.split("|")}
     for names, instead in _OTHER_NOUNS.items():
         for name in names.split("|"):
-            other |= {name: instead, "buses" if name == "bus" else plural_of(name): plural_of(instead)}
+            other |= {name: instead, make_plural(name): make_plural(instead)}
     return other
 
 
-_OTHER = _thesaurus()
+_OTHER = _make_thesaurus()
 _ALL = "|".join(sorted(map(re.escape, _OTHER), key=len, reverse=True))
 _KNOWN = re.compile(rf"(?<![\w-])(?P<article>an? )?(?P<word>{_ALL})(?![\w-])", re.IGNORECASE)
 
 
 def reword(text: str) -> str:
-    """The same in words that nobody uses where systems are trained; as true as before, and never the same text.
+    """A text in words that do not occur where systems are trained: as true as before, and never the same text.
 
     >>> reword("A small dog next to an umbrella."), reword("is red and has a collar"), reword("a green ball")
     ('A compact hound adjacent to a brolly.', 'looks red and comes with a collar', 'pictured: a green ball')

@@ -38,7 +38,7 @@ from viewfinder.worlds.records import scene_dialogue, visdial_record
 from viewfinder.worlds.scene import Scene, sample_scene
 from viewfinder.worlds.words import LANGUAGES, Language, reword
 
-VERSION = 3
+SCENES_VERSION = 3
 _FOLDERS = (
     *("images", "rg_jsons", "sg_xmls"),  # of one file a picture
     *("annotations", "caches", "dialogues", "ChatIR_Protocol", "visdial", "chatsearch"),
@@ -61,8 +61,7 @@ def write_world(
     """Write a world of the given kind (a key of `WORLD_WRITERS`).
 
     Raises:
-        UnknownName: there is no such kind.
-        UnknownName: there is no such language.
+        UnknownName: there is no such kind or language.
         BadInput: transactions or pairs are asked for, but the kind has none; edits in a language.
         BadInput, DiskFull: as `write_scenes`.
     """
@@ -101,7 +100,7 @@ def write_scenes(
     Args:
         out: a new or empty folder, or one begun by the same call.
         sprites: a folder of product photographs (see `stock`) of which things are cut out; None: they are drawn.
-        language: how people speak of them (see `wording`); the pictures are the same.
+        language: how people speak of them (see `worlds.words`); the pictures are the same.
         workers: processes that draw. More than one start a new Python, which imports the caller's main module: a
             script needs `if __name__ == "__main__":` then.
 
@@ -111,7 +110,7 @@ def write_scenes(
         DiskFull: the disk is full.
     """
     world = making.drawing_world(
-        "scenes", VERSION, out, count=count, seed=seed, sprites=sprites, workers=workers, folders=_FOLDERS,
+        "scenes", SCENES_VERSION, out, count=count, seed=seed, sprites=sprites, workers=workers, folders=_FOLDERS,
         language=language,
     )  # fmt: skip
     with world as plan:
@@ -121,7 +120,7 @@ def write_scenes(
         chats = _write_chats(out, made, language)
         first = [(out / picture.dialogue.image, picture.captions[0]) for picture in made[:SHEET_PICTURES]]
         caption_sheet(first).save(out / "preview.png")
-        # Last, so that whoever finds it knows that the world is whole.
+        # Written last: where it exists, the world is whole.
         rows = [records.catalogue_row(picture.scene) for picture in made]
         making.write_rows(out / "catalogue.csv", rows[0], (row.values() for row in rows))
     captions, regions = (sum(len(each.captions) for each in made), sum(each.regions for each in made))
@@ -134,12 +133,12 @@ WORLD_WRITERS: dict[str, Callable[..., making.WorldReport]] = {
     "catalogue": write_catalogue,
     "edits": write_edits,
 }
-"""A kind of world and what writes it, called as `write_scenes` is."""
+"""The writer of each kind of world, called as `write_scenes` is."""
 
 
 @dataclass(frozen=True)
 class MadePicture:
-    """What the files about all pictures together need of one."""
+    """The facts of one picture that go into the files about all pictures."""
 
     scene: Scene
     captions: tuple[str, ...]
@@ -151,7 +150,7 @@ def make_picture(plan: making.WorldPlan, number: int) -> MadePicture:
     """Draw a picture, and write it with the files that are about it alone."""
     name = records.file_name(number)
     scene, image = sample_scene(seed=plan.seed, number=number, stock=plan.stock.of_split(name)), f"images/{name}"
-    draw_scene(scene).save(plan.out / image, quality=making.QUALITY)
+    draw_scene(scene).save(plan.out / image, quality=making.SCENE_JPEG_QUALITY)
     regions, graph = describe_regions(scene), scene_graph_xml(records.scene_graph(scene))
     captions, dialogue = tuple(caption_scene(scene)), scene_dialogue(scene, image, plan.language)
     if plan.language == "contextual" and split_of(name) == "test":
@@ -166,7 +165,12 @@ def make_picture(plan: making.WorldPlan, number: int) -> MadePicture:
 def _write_annotations(plan: making.WorldPlan, made: Sequence[MadePicture]) -> None:
     """COCO's two files, the truth, and the lists of splits."""
     # No date and no count: a world must not differ from one day to the next.
-    info = {"description": "A world drawn by viewfinder", "version": str(VERSION), "seed": plan.seed, "kind": "scenes"}
+    info = {
+        "description": "A world drawn by viewfinder",
+        "version": str(SCENES_VERSION),
+        "seed": plan.seed,
+        "kind": "scenes",
+    }
     shared = {"info": info, "licenses": [], "images": [records.image_record(picture.scene) for picture in made]}
     captions = [record for picture in made for record in records.caption_records(picture.scene, picture.captions)]
     instances = [records.instance_record(picture.scene, thing) for picture in made for thing in picture.scene.things]
@@ -177,18 +181,18 @@ def _write_annotations(plan: making.WorldPlan, made: Sequence[MadePicture]) -> N
     write_json(folder / "instances_world.json", shared | {"annotations": instances, "categories": categories})
     making.write_lines(plan.out / TRUTH_FILE, (truth_line(records.picture_truth(picture.scene)) for picture in made))
     for split in SPLITS:
-        numbers = (str(picture.scene.number) for picture in _of_split(made, split))
+        numbers = (str(picture.scene.number) for picture in _choose_split(made, split))
         making.write_lines(plan.out / "caches" / f"vg_{split}.txt", numbers)
 
 
-def _of_split(made: Sequence[MadePicture], split: Split) -> list[MadePicture]:
+def _choose_split(made: Sequence[MadePicture], split: Split) -> list[MadePicture]:
     return [picture for picture in made if split_of(records.file_name(picture.scene.number)) == split]
 
 
 def _write_dialogues(out: Path, made: Sequence[MadePicture]) -> None:
     """Questions and answers, a file a split, in both formats, and the pictures of each split."""
     for split in SPLITS:
-        dialogues = [(picture.scene.number, picture.dialogue) for picture in _of_split(made, split)]
+        dialogues = [(picture.scene.number, picture.dialogue) for picture in _choose_split(made, split)]
         write_dialogues(out / "dialogues" / f"world_{split}.json", [dialogue for _, dialogue in dialogues])
         images = [dialogue.image for _, dialogue in dialogues]
         write_pool(out / "ChatIR_Protocol" / f"Search_Space_{split}.json", images)
@@ -196,10 +200,10 @@ def _write_dialogues(out: Path, made: Sequence[MadePicture]) -> None:
 
 
 def _write_chats(out: Path, made: Sequence[MadePicture], language: Language) -> int:
-    """Chat-search dialogues of every split; among all pictures for testing the targets are looked for."""
+    """Chat-search dialogues of every split; the gallery to search is all pictures for testing."""
     count = 0
     for split in SPLITS:
-        inside = _of_split(made, split)
+        inside = _choose_split(made, split)
         pictured = [PicturedScene(each.scene, each.dialogue.image, each.captions[0]) for each in inside]
         samples = list(chat_samples(pictured, language))
         count += len(samples)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from viewfinder.encoders.features.store import BATCH, DetectedFeatures, Features
+from viewfinder.encoders.features.store import MAX_ROWS_A_READ, DetectedFeatures, Features
 from viewfinder.errors import BadInput
 
 
@@ -27,9 +27,9 @@ def test_vectors_come_in_the_order_they_are_asked_for() -> None:
 
 
 def test_many_pictures_come_in_batches_and_none_is_lost() -> None:
-    count = BATCH + 3
+    count = MAX_ROWS_A_READ + 3
     batches = list(mapped(count).batches([f"p{i}" for i in range(count)], regions=False))
-    assert [len(global_bg) for global_bg, _ in batches] == [BATCH, 3]
+    assert [len(global_bg) for global_bg, _ in batches] == [MAX_ROWS_A_READ, 3]
     assert np.concatenate([global_bg[:, 0] for global_bg, _ in batches]).tolist() == list(range(count))
     assert all(regions_bre is None for _, regions_bre in batches)
 

@@ -64,7 +64,7 @@ def assert_right(found: Features) -> None:
 
 
 def test_every_row_is_what_the_encoder_says_of_that_picture(pictures: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compute_module, "CHUNK", 4)
+    monkeypatch.setattr(compute_module, "MAX_PICTURES", 4)
     found = compute(pictures)
     assert found.keys == tuple(sorted(file.name for file in pictures.glob("*.png")))
     assert found.regions_nre is not None
@@ -118,7 +118,7 @@ def test_bad_pictures_are_reported_and_not_tried_again_until_they_change(picture
 
 
 def test_a_chunk_of_bad_pictures_only_stops_nothing(pictures: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compute_module, "CHUNK", 3)
+    monkeypatch.setattr(compute_module, "MAX_PICTURES", 3)
     for number in range(3):
         (pictures / f"!{number}.png").write_bytes(b"not a picture")  # sorts before the digits
     found = compute(pictures)
@@ -153,17 +153,17 @@ class Killed(ColourEncoder):
             die()
         return ColourEncoder.pictures(self, batch, regions=regions)
 
-def write(file, parts):
+def write(file, content, lasting):
     if when == "before the manifest" and file.name == "manifest.json":
         die()
-    plain_write(file, parts)
+    plain_write(file, content, lasting=lasting)
 
 def progress(done, total):
     if when == "after the last chunk" and done == total:
         die()
 
 pictures, out, when = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
-compute.CHUNK, plain_write, store.write_whole = 4, store.write_whole, write
+compute.MAX_PICTURES, plain_write, store.write_file = 4, store.write_file, write
 compute.features(pictures, Killed(), regions=True, out=out, workers=1, progress=progress)
 """
 
@@ -179,7 +179,7 @@ compute.features(pictures, Killed(), regions=True, out=out, workers=1, progress=
 def test_after_kill_9_the_next_call_goes_on_to_the_same_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str, kept: int
 ) -> None:
-    monkeypatch.setattr(compute_module, "CHUNK", 4)
+    monkeypatch.setattr(compute_module, "MAX_PICTURES", 4)
     pictures, out = tmp_path / "pictures", tmp_path / "out"
     tiny_pictures(pictures, 22)
     (pictures / "0003-bad.png").write_bytes(b"not a picture")
@@ -199,7 +199,7 @@ def test_after_kill_9_the_next_call_goes_on_to_the_same_bytes(
 def test_a_chunk_that_the_journal_lost_is_made_again(
     pictures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compute_module, "CHUNK", 4)
+    monkeypatch.setattr(compute_module, "MAX_PICTURES", 4)
 
     def give_up(done: int, total: int) -> None:
         if done >= 8:

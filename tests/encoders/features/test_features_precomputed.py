@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from viewfinder.encoders.features import Features
-from viewfinder.encoders.features.compute import CHUNK, PictureVectors
+from viewfinder.encoders.features.compute import MAX_PICTURES, PictureVectors
 from viewfinder.encoders.features.precomputed import collect_stored_vectors
 from viewfinder.encoders.features.store import PictureFile
 from viewfinder.errors import BadInput, EncoderMismatch
@@ -74,16 +74,16 @@ def test_what_cannot_be_read_is_left_out_with_the_reason(tmp_path: Path) -> None
     assert [bad.reason for bad in found.dropped] == ["0: damaged", "2: damaged"]
 
 
-@pytest.mark.parametrize("bad", [frozenset[int](), frozenset({1, CHUNK, CHUNK + 1})])
+@pytest.mark.parametrize("bad", [frozenset[int](), frozenset({1, MAX_PICTURES, MAX_PICTURES + 1})])
 def test_an_interrupted_call_goes_on_where_it_was(tmp_path: Path, bad: frozenset[int]) -> None:
-    count = 2 * CHUNK + 10
+    count = 2 * MAX_PICTURES + 10
     (tmp_path / "whole").mkdir()
     whole = joined(tmp_path / "whole", count, Files(bad))
     with pytest.raises(KeyboardInterrupt):
-        joined(tmp_path, count, Files(bad, dies_at=CHUNK + 5))
+        joined(tmp_path, count, Files(bad, dies_at=MAX_PICTURES + 5))
     rest = Files(bad)
     resumed = joined(tmp_path, count, rest)
-    assert rest.read == list(range(CHUNK, count))
+    assert rest.read == list(range(MAX_PICTURES, count))
     assert resumed.keys == whole.keys
     assert all(np.array_equal(a, b) for a, b in zip(arrays(resumed), arrays(whole), strict=True))
 
@@ -91,29 +91,29 @@ def test_an_interrupted_call_goes_on_where_it_was(tmp_path: Path, bad: frozenset
 @pytest.mark.parametrize("harm", [lambda text: text[:-20], lambda text: text + '["half a li'])
 def test_a_journal_that_was_cut_short_costs_a_file_and_no_row(tmp_path: Path, harm: Callable[[str], str]) -> None:
     with pytest.raises(KeyboardInterrupt):
-        joined(tmp_path, CHUNK + 9, Files(dies_at=CHUNK + 5))
+        joined(tmp_path, MAX_PICTURES + 9, Files(dies_at=MAX_PICTURES + 5))
     journal = tmp_path / "out" / "work" / "journal.jsonl"
     journal.write_text(harm(journal.read_text()))
-    found = joined(tmp_path, CHUNK + 9, Files())
-    assert found.raw_nd[:, 0].tolist() == list(range(CHUNK + 9))
+    found = joined(tmp_path, MAX_PICTURES + 9, Files())
+    assert found.raw_nd[:, 0].tolist() == list(range(MAX_PICTURES + 9))
 
 
 def test_rows_that_the_journal_does_not_know_are_written_again(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
-        joined(tmp_path, CHUNK + 9, Files(dies_at=CHUNK + 5))
+        joined(tmp_path, MAX_PICTURES + 9, Files(dies_at=MAX_PICTURES + 5))
     with (tmp_path / "out" / "work" / "regions.npy").open("ab") as stream:
         stream.write(b"half a row")
-    found = joined(tmp_path, CHUNK + 9, Files())
+    found = joined(tmp_path, MAX_PICTURES + 9, Files())
     assert found.regions_nre is not None
-    assert found.regions_nre[:, 0, 0].tolist() == list(range(CHUNK + 9))
+    assert found.regions_nre[:, 0, 0].tolist() == list(range(MAX_PICTURES + 9))
 
 
 def test_a_call_that_died_while_it_finished_is_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def dies(file: Path, parts: object) -> None:
+    def dies(file: Path, content: object, lasting: bool) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("viewfinder.encoders.features.store.write_whole", dies)
+        patched.setattr("viewfinder.encoders.features.store.write_file", dies)
         with pytest.raises(KeyboardInterrupt):
             joined(tmp_path, 5, Files())
     files = Files()
@@ -125,7 +125,7 @@ def test_a_picture_that_comes_after_a_call_died_while_it_finished_costs_no_row(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
-        patched.setattr("viewfinder.encoders.features.store.write_whole", lambda file, parts: 1 / 0)
+        patched.setattr("viewfinder.encoders.features.store.write_file", lambda file, content, lasting: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             joined(tmp_path, 5, Files())
     assert joined(tmp_path, 6, Files()).raw_nd[:, 0].tolist() == [0, 1, 2, 3, 4, 5]
@@ -133,11 +133,11 @@ def test_a_picture_that_comes_after_a_call_died_while_it_finished_costs_no_row(
 
 def test_vectors_of_another_shape_are_refused(tmp_path: Path) -> None:
     def read(source: PictureFile) -> PictureVectors:
-        width = 3 if int(source.key) < CHUNK else 4
+        width = 3 if int(source.key) < MAX_PICTURES else 4
         return PictureVectors(np.zeros(width, np.float32))
 
     with pytest.raises(BadInput, match=r"vectors of shapes \(3,\) and \(4,\); delete .* and repeat"):
-        collect_stored_vectors(tmp_path, "d-1", sources(CHUNK + 1), read, out=tmp_path / "out")
+        collect_stored_vectors(tmp_path, "d-1", sources(MAX_PICTURES + 1), read, out=tmp_path / "out")
 
 
 def test_a_file_that_changed_is_read_again_and_the_old_arrays_go(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-import psutil
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,7 +16,7 @@ from jaxtyping import Float
 from viewfinder.encoders import load_encoder
 from viewfinder.encoders.features import sentences
 from viewfinder.encoders.features.sentences import SentenceVectors
-from viewfinder.errors import UnknownName, ViewfinderError
+from viewfinder.errors import UnknownName
 from viewfinder.testing import ColourEncoder
 
 ENCODER = ColourEncoder()
@@ -40,7 +39,7 @@ class Reader(ColourEncoder):
 
 @pytest.fixture
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sentences, "CHUNK", 2)
+    monkeypatch.setattr(sentences, "MAX_TEXTS", 2)
 
 
 def test_rows_are_the_encoders_vectors_of_the_texts(tmp_path: Path) -> None:
@@ -102,31 +101,12 @@ def test_a_text_that_was_not_given_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_several_processes_give_the_same_numbers(tmp_path: Path, small_chunks: None) -> None:
+def test_several_threads_give_the_same_numbers(tmp_path: Path, small_chunks: None) -> None:
     encoder = load_encoder("starter")
-    one = SentenceVectors.of(SIX, encoder, tmp_path / "one", processes=1)
-    two = SentenceVectors.of(SIX, encoder, tmp_path / "two", processes=2)
+    one = SentenceVectors.of(SIX, encoder, tmp_path / "one", threads=1)
+    two = SentenceVectors.of(SIX, encoder, tmp_path / "two", threads=2)
     np.testing.assert_array_equal(one.matrix_ns, two.matrix_ns)
     np.testing.assert_allclose(np.linalg.norm(one.matrix_ns.astype(np.float64), axis=1), 1, atol=1e-3)
-
-
-@pytest.mark.slow
-def test_a_process_that_dies_is_an_error_of_one_line_and_what_is_done_is_kept(
-    tmp_path: Path, small_chunks: None
-) -> None:
-    own = psutil.Process()
-    others = set(own.children())
-
-    def told(line: str) -> None:
-        for process in set(own.children()) - others:
-            process.kill()
-
-    texts = [f"text {number:03}" for number in range(200)]
-    with pytest.raises(ViewfinderError, match="repeat the command"):
-        SentenceVectors.of(texts, load_encoder("starter"), tmp_path, told, processes=2)
-    done = 2 * len(list(tmp_path.rglob("*.safetensors")))
-    assert 2 <= done < 200
-    assert set(own.children()) == others
 
 
 @given(st.lists(st.text(max_size=5), min_size=1, max_size=8), st.lists(st.text(max_size=5), min_size=1, max_size=8))

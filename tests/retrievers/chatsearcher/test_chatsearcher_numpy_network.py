@@ -84,8 +84,8 @@ def read_in_pieces(made: NumpyLanguageModel, cuts: Sequence[int]) -> tuple[np.nd
     return np.concatenate(found), cache
 
 
-GROUPED = drawn(2)
-GROUPED_LANGUAGE, GROUPED_STATES = language(GROUPED), expected(GROUPED)
+MAX_UNGROUPED = drawn(2)
+GROUPED_LANGUAGE, GROUPED_STATES = language(MAX_UNGROUPED), expected(MAX_UNGROUPED)
 
 
 @pytest.mark.parametrize("key_heads", [4, 2, 1])
@@ -154,7 +154,7 @@ def test_a_quarter_turn_brings_the_first_half_of_a_head_to_the_second() -> None:
 
 def test_adapters_are_folded_in() -> None:
     # W = (W - 8 B A) + 16 / 2 B A.
-    arrays, draw = arrays_of(GROUPED), np.random.default_rng(0)
+    arrays, draw = arrays_of(MAX_UNGROUPED), np.random.default_rng(0)
     for map_name in ("layers.0.self_attn.k_proj", "layers.1.mlp.down_proj"):
         whole_oi = arrays.pop(f"language.{map_name}.weight")
         up_or, down_ri = (

@@ -13,7 +13,7 @@ import viewfinder.retrievers
 from viewfinder.retrievers import Composer
 from viewfinder.server.access.tokens import LOCAL
 from viewfinder.server.conversations.conversations import Conversations
-from viewfinder.server.conversations.pools import own_picture_bias, session_picture_bias
+from viewfinder.server.conversations.pools import choose_picture_bias, find_picture_bias
 from viewfinder.server.conversations.schemas import (
     BackToTurn,
     Exported,
@@ -137,11 +137,11 @@ def test_the_leaning_goes_with_an_exported_conversation(conversations: Conversat
 
 
 def test_the_farthest_leaning_over_the_wire_is_infinity(talker: Callable[..., Any]) -> None:
-    given = [session_picture_bias(talker(), one) for one in (None, 2.5, 1000.0, -1000.0)]
+    given = [choose_picture_bias(talker(), one) for one in (None, 2.5, 1000.0, -1000.0)]
     assert given == [None, 2.5, math.inf, -math.inf]
-    assert session_picture_bias(talker(), -3.0, pictures_alone=True) == math.inf
-    assert session_picture_bias(Composer(), 2.5) is session_picture_bias(Composer(), 2.5, pictures_alone=True) is None
-    assert [own_picture_bias(one) for one in (Composer(), talker(1.5), talker(-math.inf))] == [None, 1.5, -1000.0]
+    assert choose_picture_bias(talker(), -3.0, pictures_alone=True) == math.inf
+    assert choose_picture_bias(Composer(), 2.5) is choose_picture_bias(Composer(), 2.5, pictures_alone=True) is None
+    assert [find_picture_bias(one) for one in (Composer(), talker(1.5), talker(-math.inf))] == [None, 1.5, -1000.0]
 
 
 def test_retrievers_are_listed_with_their_own_leaning(
@@ -149,5 +149,5 @@ def test_retrievers_are_listed_with_their_own_leaning(
 ) -> None:
     for name in set(viewfinder.retrievers.RETRIEVERS) - {"talker", "composer"}:
         monkeypatch.delitem(viewfinder.retrievers.RETRIEVERS, name)
-    listed = {info.name: info.leaning for info in conversations.retrievers.listed().retrievers}
+    listed = {info.name: info.leaning for info in conversations.retrievers.list_all().retrievers}
     assert listed == {"talker": 0.0, "composer": None}

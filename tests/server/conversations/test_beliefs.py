@@ -26,7 +26,7 @@ def chips(*turns: Turn, retriever: str = "composer") -> list[Belief]:
     session = Session(GALLERY, load_retriever(retriever), None, memo=ByteCache())
     for turn in turns:
         session.search(turn)
-    return find_beliefs(session.last_query, session.conversation, session.conversation.path())
+    return find_beliefs(session.ranking().query, session.conversation, session.conversation.path())
 
 
 def labels(found: list[Belief]) -> list[tuple[int, str, str]]:

@@ -20,7 +20,6 @@ from viewfinder.errors import BadInput, EmptyQuery, UnknownName
 from viewfinder.library import Library
 from viewfinder.pictures import picture_id
 from viewfinder.retrievers import Composer
-from viewfinder.search.hits import Hits
 from viewfinder.server.access.tokens import LOCAL, Caller
 from viewfinder.server.conversations.answers import question_to_api
 from viewfinder.server.conversations.conversations import Conversations
@@ -41,7 +40,7 @@ from viewfinder.server.database import Database, UploadRows
 from viewfinder.server.pictures.uploads import ReceivedFile, Uploads
 from viewfinder.server.problems import Problem
 from viewfinder.server.settings import ServerSettings
-from viewfinder.session.session import Session
+from viewfinder.session.session import Session, TurnResult
 from viewfinder.testing import draw_halves
 
 OpenConversations = Callable[..., Conversations]
@@ -265,7 +264,7 @@ def test_a_deleted_conversation_is_gone(conversations: Conversations) -> None:
 @pytest.mark.parametrize("number", [2, 1_000_000])
 def test_a_turn_that_was_never_said_is_not_found(conversations: Conversations, number: int) -> None:
     id = begun(conversations, said=("red",))
-    for look in (conversations.results, conversations.shown):
+    for look in (conversations.results, conversations.list_shown):
         with pytest.raises(Problem, match=f"there is no turn {number}"):
             look(LOCAL, id, number)
     with pytest.raises(Problem, match="there is no turn"):
@@ -321,13 +320,13 @@ def test_documents_that_are_no_conversation_are_refused(
 
 def test_what_was_found_is_noted_with_its_rank_and_the_conversation(conversations: Conversations) -> None:
     id = begun(conversations, questioner="none", said=("red over red",))
-    first = conversations.found(LOCAL, id, Found(picture="p000"))
+    first = conversations.note_found(LOCAL, id, Found(picture="p000"))
     assert (first.picture, first.turn, first.rank) == ("p000", 1, 1)
     conversations.take(LOCAL, id, RejectTurn(reject=["p000"]))
-    assert conversations.found(LOCAL, id, Found(picture="p000")).rank == 64  # rejected: the last of all
-    assert conversations.found(LOCAL, id, Found(picture="p000", turn=1)).rank == 1
+    assert conversations.note_found(LOCAL, id, Found(picture="p000")).rank == 64  # rejected: the last of all
+    assert conversations.note_found(LOCAL, id, Found(picture="p000", turn=1)).rank == 1
     conversations.delete(LOCAL, id)
-    lines = [json.loads(line) for line in conversations.feedback_lines()]
+    lines = [json.loads(line) for line in conversations.list_feedback()]
     assert [(line["turn"], line["rank"], line["retriever"]) for line in lines] == [
         (1, 1, "composer"),
         (2, 64, "composer"),
@@ -349,7 +348,7 @@ def test_a_conversation_of_a_study_goes_on_there_only(conversations: Conversatio
         lambda: conversations.edit(LOCAL, id, 1, None, public=True),
         lambda: conversations.change(LOCAL, id, SessionChange(name="x"), public=True),
         lambda: conversations.delete(LOCAL, id, public=True),
-        lambda: conversations.found(LOCAL, id, Found(picture="p000"), public=True),
+        lambda: conversations.note_found(LOCAL, id, Found(picture="p000"), public=True),
         lambda: conversations.results(LOCAL, id, 1, retriever="composer"),
     ]
     for call in refused:
@@ -362,14 +361,14 @@ def test_a_turn_that_another_process_took_first_is_a_conflict_and_then_known(
 ) -> None:
     first, second = open_conversations(sqlite), open_conversations(sqlite)
     id = begun(first, said=("red",))
-    search = Session.search
+    take_turn = Session.take_turn
 
-    def meanwhile(session: Session, turn: Turn) -> Hits:
-        monkeypatch.setattr(Session, "search", search)
+    def meanwhile(session: Session, turn: Turn) -> TurnResult:
+        monkeypatch.setattr(Session, "take_turn", take_turn)
         second.take(LOCAL, id, SayTurn(say="blue"))
-        return search(session, turn)
+        return take_turn(session, turn)
 
-    monkeypatch.setattr(Session, "search", meanwhile)
+    monkeypatch.setattr(Session, "take_turn", meanwhile)
     with pytest.raises(Problem, match="from elsewhere") as caught:
         first.take(LOCAL, id, SayTurn(say="green"))
     assert (caught.value.status, caught.value.kind) == (409, "conflict")

@@ -25,7 +25,7 @@ from viewfinder.conversation import (
 from viewfinder.errors import BadInput
 from viewfinder.retrievers import Composer
 from viewfinder.search.gallery import Gallery
-from viewfinder.server.conversations.editing import RepeatedTurns, following_turns, repeat_turns
+from viewfinder.server.conversations.editing import RepeatedTurns, find_following_turns, repeat_turns
 from viewfinder.session.session import Session
 from viewfinder.testing import COLOURS, ColourEncoder, tiny_snapshot
 
@@ -81,8 +81,8 @@ def test_the_newest_branch_below_a_turn_is_the_one_that_is_said_again() -> None:
     conversation = conversation_of(
         Say("red"), Say("blue"), BackTo(1), Say("green"), BackTo(0), Say("white")
     ).conversation
-    assert [node.number for node in following_turns(conversation, 1)] == [4]
-    assert following_turns(conversation, 2) == following_turns(conversation, 6) == ()
+    assert [node.number for node in find_following_turns(conversation, 1)] == [4]
+    assert find_following_turns(conversation, 2) == find_following_turns(conversation, 6) == ()
 
 
 def test_references_follow_the_turns_they_name() -> None:
@@ -197,12 +197,12 @@ def test_a_turn_in_its_own_place_changes_nothing_but_numbers(turns: list[Turn], 
         if getattr(turn, "turn", None) is None or getattr(turn, "turn", 0) <= len(session.conversation):
             session.search(turn)
     number = min(number, len(session.conversation))
-    before, label = session.conversation, [part.label for part in session.last_query.parts]
+    before, label = session.conversation, [part.label for part in session.ranking().query.parts]
     same = before.nodes[number].turn
     assert same is not None
     again = edit(session, number, same)
     assert again.left_out == []
     assert session.conversation.here.shown == before.here.shown
-    assert [part.label for part in session.last_query.parts] == label
+    assert [part.label for part in session.ranking().query.parts] == label
     kinds = [set(turn_to_json(node.turn)) for node in before.path() if node.turn]
     assert [set(turn_to_json(node.turn)) for node in session.conversation.path() if node.turn] == kinds

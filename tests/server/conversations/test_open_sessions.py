@@ -42,7 +42,7 @@ def begun(conversations: Conversations, questioner: str = "llm") -> str:
 
 def said(conversations: Conversations, id: str, text: str) -> Future[Question | None]:
     """A turn, and the question after it, as soon as there is one."""
-    return conversations.choice(id, conversations.take(LOCAL, id, SayTurn(say=text)).turn)
+    return conversations.choose_question(id, conversations.take(LOCAL, id, SayTurn(say=text)).turn)
 
 
 def test_a_language_model_asks(asked_by_model: Conversations) -> None:
@@ -180,5 +180,5 @@ def test_a_questioner_that_does_not_fit_is_replaced_from_the_next_turn_on(
     second = said(conversations, id, "bright").result()
     assert second is not None
     assert second.why.startswith("misfit cannot be used here: asked by information_gain instead; ")
-    infos = {info.name: info for info in conversations.questioners.listed().questioners}
+    infos = {info.name: info for info in conversations.questioners.list_all().questioners}
     assert (infos["misfit"].ready, infos["misfit"].problem) == (False, "trained on another-raw")

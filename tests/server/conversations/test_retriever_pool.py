@@ -50,22 +50,22 @@ def test_a_few_pictures_without_regions_are_seen_to_at_once(library: Library, tm
     library.prepare(ready.retriever("regions"))
     tiny_pictures(tmp_path / "pictures", 8)
     library.add(tmp_path / "pictures", workers=1)
-    assert ready.missing(library.gallery()) == 2
+    assert ready.count_missing(library.gallery()) == 2
     assert len(ready.gallery("regions")) == 8
-    assert ready.missing(library.gallery()) == 0
+    assert ready.count_missing(library.gallery()) == 0
 
 
 def test_pictures_whose_files_are_gone_hold_nobody_up(library: Library, tmp_path: Path) -> None:
     for file in (tmp_path / "pictures").iterdir():
         file.unlink()
-    assert RetrieverPool(library).missing(library.gallery()) == 0
+    assert RetrieverPool(library).count_missing(library.gallery()) == 0
     assert len(RetrieverPool(library).gallery("regions")) == 6
 
 
 def test_a_turn_does_not_wait_long_for_vectors_that_another_makes(
     library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pools, "WAIT_S", 0.01)
+    monkeypatch.setattr(pools, "OTHERS_VECTORS_S", 0.01)
     ready = RetrieverPool(library)
     library.prepare(ready.retriever("regions"))
     with ready._making, pytest.raises(Problem, match="for the first time") as caught:
@@ -80,4 +80,4 @@ def test_without_pictures_there_is_nothing_to_search(tmp_path: Path, monkeypatch
     with pytest.raises(Problem, match=r"^there are no pictures yet") as caught:
         ready.gallery("composer")
     assert caught.value.kind == "no-pictures"
-    assert {info.name for info in ready.listed().retrievers if info.ready} >= {"composer", "clip-t"}
+    assert {info.name for info in ready.list_all().retrievers if info.ready} >= {"composer", "clip-t"}

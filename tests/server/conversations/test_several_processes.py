@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from viewfinder.conversation import Say
+from viewfinder.conversation import Question, Say
 from viewfinder.server.access.tokens import LOCAL
+from viewfinder.server.conversations.answers import question_to_api
 from viewfinder.server.conversations.conversations import Conversations
 from viewfinder.server.conversations.schemas import (
     AnswerTurn,
@@ -58,7 +59,7 @@ def talked(processes: Sequence[Conversations]) -> dict[str, Any]:
     for at, turn in enumerate(TURNS):
         by, other = processes[at % len(processes)], processes[(at + 1) % len(processes)]
         results = by.take(LOCAL, id, turn)
-        by.choice(id, results.turn)
+        by.choose_question(id, results.turn)
         question = other.question(id, results.turn)
         looked = other.results(LOCAL, id, results.turn)
         assert [hit.id for hit in looked.results] == [hit.id for hit in results.results]
@@ -79,13 +80,13 @@ def test_a_question_is_waited_for_where_it_is_not_chosen(
     here, there = (open_conversations(database, language_model=model.source) for _ in range(2))
     id = here.create(LOCAL, SessionIn(n=5, questioner="llm")).id
     model.speaks.clear()
-    here.choice(id, here.take(LOCAL, id, SayTurn(say="red")).turn)
-    assert model.is_asked.wait(30)
+    here.choose_question(id, here.take(LOCAL, id, SayTurn(say="red")).turn)
+    assert model.is_asked.wait(120)
     assert there.results(LOCAL, id, 1).asking and not there.results(LOCAL, id, 0).asking
     waiting = there.open_question(LOCAL, id)
     assert not waiting.done()
     model.speaks.set()
-    question = waiting.result(30)
+    question = waiting.result(120)
     assert question is not None and (question.by, model.asked) == ("llm", 1)  # chosen once
     there.take(LOCAL, id, AnswerTurn(answer="paper"))
     turn = here.tree(LOCAL, id).tree[2].turn
@@ -98,11 +99,11 @@ def test_a_turn_said_elsewhere_before_the_question_is_there_means_that_nothing_w
     here, there = (open_conversations(database, language_model=model.source) for _ in range(2))
     id = here.create(LOCAL, SessionIn(n=5, questioner="llm")).id
     model.speaks.clear()
-    first = here.choice(id, here.take(LOCAL, id, SayTurn(say="red")).turn)
-    assert model.is_asked.wait(30)
+    first = here.choose_question(id, here.take(LOCAL, id, SayTurn(say="red")).turn)
+    assert model.is_asked.wait(120)
     assert there.take(LOCAL, id, SayTurn(say="over blue")).turn == 2
     model.speaks.set()
-    assert first.result(30) is None
+    assert first.result(120) is None
     assert [node.asked for node in here.tree(LOCAL, id).tree[:2]] == [None, None]
 
 
@@ -117,6 +118,25 @@ def test_who_died_while_choosing_is_replaced(two: list[Conversations], database:
     assert question is not None and question.by == "information_gain"
     assert two[0].results(LOCAL, id, number).question is not None
     assert SessionRows(database).conversation(id).pending == question
+
+
+def test_who_chooses_for_too_long_hears_what_another_process_asks_instead(
+    open_conversations: OpenConversations, database: Database, model: Model
+) -> None:
+    here, rows = open_conversations(database, language_model=model.source), SessionRows(database)
+    id = here.create(LOCAL, SessionIn(n=5, questioner="llm")).id
+    model.speaks.clear()
+    first = here.choose_question(id, here.take(LOCAL, id, SayTurn(say="red")).turn)
+    assert model.is_asked.wait(120)
+    claim, until = rows.question(id, 1), time.time() + 30
+    assert claim is not None and claim.choosing is not None
+    assert rows.take_over_question(id, 1, held=claim.choosing, choosing=until)
+    model.speaks.set()
+    assert here.results(LOCAL, id, 1).asking
+    asked = Question("Is it round?", by="another")
+    assert rows.note_question(id, 1, asked, choosing=until)
+    assert first.result(120) == asked
+    assert here.results(LOCAL, id, 1).question == question_to_api(asked)
 
 
 def test_one_claims_what_nobody_chooses_any_more(database: Database) -> None:

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import viewfinder.library
 from viewfinder.library import Library
 from viewfinder.server.app import create_app
-from viewfinder.server.pictures.library import SHOWN_VALUES, count_facet, count_values, encoder_name
+from viewfinder.server.pictures.library import MAX_VALUES, count_facet, count_values, encoder_name
 from viewfinder.server.settings import ServerSettings
 from viewfinder.store.rows import AttributeColumn
 from viewfinder.testing import load_colour_encoder, tiny_pictures
@@ -151,9 +151,9 @@ def test_the_twenty_most_frequent_values_are_listed_and_the_chosen_one() -> None
     everything = np.ones(len(column), dtype=bool)
     plain = count_facet(column, everything, None)
     assert [(one.value, one.count) for one in plain.values[:2]] == [("w00", 31), ("w01", 30)]
-    assert (len(plain.values), plain.more) == (SHOWN_VALUES, 10)
+    assert (len(plain.values), plain.more) == (MAX_VALUES, 10)
     chosen = count_facet(column, everything, "W29")
-    assert (len(chosen.values), chosen.values[-1].value, chosen.more) == (SHOWN_VALUES + 1, "w29", 9)
+    assert (len(chosen.values), chosen.values[-1].value, chosen.more) == (MAX_VALUES + 1, "w29", 9)
 
 
 def test_a_column_of_numbers_has_a_range_under_the_filters_of_the_others() -> None:

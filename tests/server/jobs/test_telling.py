@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from viewfinder.pictures import BadFile
 from viewfinder.server.jobs.worker import merge_reports, report_adding, report_filling
 from viewfinder.server.redaction import hide_paths
-from viewfinder.store.ingest import AddReport
-from viewfinder.store.regions import FillReport
+from viewfinder.store.reports import AddReport, FillReport
 from viewfinder.store.rows import Failure
 
 

@@ -49,7 +49,7 @@ def upload_rows(tmp_path: Path) -> Iterator[UploadRows]:
     database.close()
 
 
-LIMITS = {"uploads_per_session": 3, "upload_bytes": 200_000, "upload_pixels": 1_000_000}
+LIMITS = {"uploads_per_token": 3, "upload_bytes": 200_000, "upload_pixels": 1_000_000}
 
 
 @pytest.fixture

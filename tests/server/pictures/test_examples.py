@@ -9,7 +9,7 @@ import pytest
 
 import viewfinder.library
 from viewfinder.library import Library
-from viewfinder.server.pictures.examples import EXAMPLES, suggest_descriptions
+from viewfinder.server.pictures.examples import MAX_EXAMPLES, suggest_descriptions
 from viewfinder.testing import load_colour_encoder, tiny_pictures
 
 
@@ -44,7 +44,7 @@ def test_of_captions_the_short_ones_are_suggested_each_once(home: Path) -> None:
 def test_there_are_four_at_most_from_all_over_the_collection(home: Path) -> None:
     said = [f"thing number {number}" for number in range(24)]
     found = suggested(home, "caption", said, captions=True)
-    assert len(found) == EXAMPLES
+    assert len(found) == MAX_EXAMPLES
     assert set(found) <= set(said)
 
 
@@ -55,7 +55,7 @@ def test_of_a_catalogue_the_two_columns_that_tell_most_kinds_are_suggested_colou
         for number in range(24)
     ]
     found = suggested(home, "sku,price,new,kind,colour,gender", rows)
-    assert len(found) == EXAMPLES
+    assert len(found) == MAX_EXAMPLES
     assert set(found) <= {f"{colour} {kind}".lower() for colour in colours for kind in kinds}
 
 

@@ -60,7 +60,7 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Library, l
 @pytest.fixture(scope="module")
 def served(drawn: tuple[Library, list[TinyPicture]]) -> Iterator[Served]:
     library, drawings = drawn
-    limits = {"originals": True, "upload_bytes": UPLOAD_BYTES, "upload_pixels": 500_000, "uploads_per_session": 4}
+    limits = {"originals": True, "upload_bytes": UPLOAD_BYTES, "upload_pixels": 500_000, "uploads_per_token": 4}
     app = create_app(library, ServerSettings.model_validate(limits))
     with TestClient(app, base_url="http://localhost", client=("127.0.0.1", 123)) as client:
         yield Served(client, library, drawings)

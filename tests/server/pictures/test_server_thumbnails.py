@@ -48,8 +48,8 @@ def test_ten_who_ask_at_once_get_one_copy_that_is_made_once(
     name, file = first(library)
 
     async def ten() -> list[bytes]:
-        source = thumbnails.source(name)
-        return await asyncio.gather(*(thumbnails.made(source, 320) for _ in range(10)))
+        source = thumbnails.make_source(name)
+        return await asyncio.gather(*(thumbnails.make_copy(source, 320) for _ in range(10)))
 
     assert len(set(asyncio.run(ten()))) == 1
     assert decoded == [file]
@@ -59,9 +59,9 @@ def test_one_who_leaves_does_not_take_it_from_the_others(library: Library, thumb
     name, _ = first(library)
 
     async def leave() -> bytes:
-        source = thumbnails.source(name)
-        leaving = asyncio.create_task(thumbnails.made(source, 320))
-        staying = asyncio.create_task(thumbnails.made(source, 320))
+        source = thumbnails.make_source(name)
+        leaving = asyncio.create_task(thumbnails.make_copy(source, 320))
+        staying = asyncio.create_task(thumbnails.make_copy(source, 320))
         await asyncio.sleep(0)
         leaving.cancel()
         return await staying
@@ -72,19 +72,19 @@ def test_one_who_leaves_does_not_take_it_from_the_others(library: Library, thumb
 
 def test_what_was_made_is_kept_also_for_larger_sizes_that_it_serves(library: Library, thumbnails: Thumbnails) -> None:
     name, _ = first(library)
-    source = thumbnails.source(name)
-    assert thumbnails.kept(source, 640) is None
-    made = asyncio.run(thumbnails.made(source, 1280))  # the drawing is 480 pixels wide: 640 is enough
-    assert thumbnails.kept(source, 640) == thumbnails.kept(source, 1280) == made
-    assert thumbnails.kept(source, 320) is None
+    source = thumbnails.make_source(name)
+    assert thumbnails.read_copy(source, 640) is None
+    made = asyncio.run(thumbnails.make_copy(source, 1280))  # the drawing is 480 pixels wide: 640 is enough
+    assert thumbnails.read_copy(source, 640) == thumbnails.read_copy(source, 1280) == made
+    assert thumbnails.read_copy(source, 320) is None
 
 
 def test_placeholders_are_only_those_that_were_made(library: Library, thumbnails: Thumbnails) -> None:
     name, _ = first(library)
     other = library.gallery().snapshot.ids[1]
-    assert thumbnails.placeholders([name, other]) == {}
-    asyncio.run(thumbnails.made(thumbnails.source(name), 160))
-    found = thumbnails.placeholders([name, other, name, "../../../etc/passwd", ""])
+    assert thumbnails.read_placeholders([name, other]) == {}
+    asyncio.run(thumbnails.make_copy(thumbnails.make_source(name), 160))
+    found = thumbnails.read_placeholders([name, other, name, "../../../etc/passwd", ""])
     assert list(found) == [name]
     kind, _, content = found[name].partition(",")
     assert kind == "data:image/webp;base64"
@@ -95,16 +95,16 @@ def test_placeholders_are_only_those_that_were_made(library: Library, thumbnails
 def test_only_ids_of_the_library_name_files(thumbnails: Thumbnails) -> None:
     for name in ("", "nobody", "../../library", "/etc/passwd", "%2e%2e", "0" * 64, "\0", "\udcff"):
         with pytest.raises(Problem, match="there is no picture") as caught:
-            thumbnails.source(name)
+            thumbnails.make_source(name)
         assert caught.value.status == 404
 
 
 def test_an_empty_library_has_no_pictures_and_no_placeholders(tmp_path: Path) -> None:
     empty = Thumbnails(Library.open(tmp_path / "empty"))
     with pytest.raises(Problem) as caught:
-        empty.source("nobody")
+        empty.make_source("nobody")
     assert caught.value.status == 404
-    assert empty.placeholders(["nobody"]) == {}
+    assert empty.read_placeholders(["nobody"]) == {}
     empty.close()
 
 
@@ -112,12 +112,12 @@ def test_a_picture_of_which_no_file_is_left_is_gone_but_its_copies_are_not(
     library: Library, thumbnails: Thumbnails
 ) -> None:
     name, file = first(library)
-    source = thumbnails.source(name)
-    made = asyncio.run(thumbnails.made(source, 320))
+    source = thumbnails.make_source(name)
+    made = asyncio.run(thumbnails.make_copy(source, 320))
     file.unlink()
-    assert thumbnails.kept(source, 320) == made
+    assert thumbnails.read_copy(source, 320) == made
     with pytest.raises(Problem, match="is there any more") as caught:
-        asyncio.run(thumbnails.made(source, 160))
+        asyncio.run(thumbnails.make_copy(source, 160))
     assert (caught.value.status, caught.value.kind) == (410, "gone")
 
 
@@ -125,7 +125,7 @@ def test_a_file_that_changed_is_named_without_its_folder(library: Library, thumb
     name, file = first(library)
     Image.new("RGB", (9, 9)).save(file)
     with pytest.raises(PictureError, match=f"^{file.name} has changed"):
-        asyncio.run(thumbnails.made(thumbnails.source(name), 320))
+        asyncio.run(thumbnails.make_copy(thumbnails.make_source(name), 320))
 
 
 def test_of_several_files_the_first_that_still_is_the_picture_is_taken(
@@ -138,5 +138,5 @@ def test_of_several_files_the_first_that_still_is_the_picture_is_taken(
     library.add(copy.parent, workers=1)
     Image.new("RGB", (9, 9)).save(file)
     assert picture_id(copy.read_bytes()) == name
-    with Image.open(BytesIO(asyncio.run(thumbnails.made(thumbnails.source(name), 320)))) as image:
+    with Image.open(BytesIO(asyncio.run(thumbnails.make_copy(thumbnails.make_source(name), 320)))) as image:
         assert image.size == (320, 213)

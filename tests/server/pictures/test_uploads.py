@@ -50,7 +50,7 @@ def test_an_upload_is_filed_under_the_hash_of_its_content(uploads: Uploads, png:
 
 
 def test_its_small_copies_are_there_at_once(uploads: Uploads, png: PNG) -> None:
-    source = uploads.source(sent(uploads, png("red", (640, 480))))
+    source = uploads.make_source(sent(uploads, png("red", (640, 480))))
     assert source.longest == 640
     assert {item.name.removeprefix(source.picture) for item in source.cache.rglob("*.*")} == {"-16.webp", "-320.jpg"}
 
@@ -62,7 +62,7 @@ def test_two_uploads_of_one_file_share_it_until_both_are_deleted(uploads: Upload
     assert uploads.find(two.id, LOCAL.may_see).exists()
     uploads.delete(two.id, LOCAL)
     assert files_of(uploads) == set()
-    assert [item for item in uploads.source(two).cache.rglob("*") if item.is_file()] == []
+    assert [item for item in uploads.make_source(two).cache.rglob("*") if item.is_file()] == []
     with pytest.raises(UnknownName, match="send the image again"):
         uploads.find(two.id, LOCAL.may_see)
 
@@ -157,7 +157,7 @@ def test_an_animation_is_its_first_frame(uploads: Uploads) -> None:
     content = BytesIO()
     frames = [Image.new("RGB", (40, 30), colour) for colour in ("red", "blue", "green")]
     frames[0].save(content, "GIF", save_all=True, append_images=frames[1:])
-    source = uploads.source(sent(uploads, content.getvalue()))
+    source = uploads.make_source(sent(uploads, content.getvalue()))
     with Image.open(next(source.cache.rglob("*-320.jpg"))) as copy:
         red, green, blue = np.asarray(copy.convert("RGB"))[15, 20].tolist()
     assert red > 200 and green < 50 and blue < 50

@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from viewfinder.worlds.catalogue.garments import DRAWINGS, SIZE, draw_item
+from viewfinder.worlds.catalogue.garments import DRAWINGS, ITEM_SIDE, draw_item
 from viewfinder.worlds.catalogue.items import RANGES, Item, sample_item
 from viewfinder.worlds.catalogue.vocabulary import FACETS
 
@@ -39,7 +39,7 @@ def test_every_word_can_be_seen(kind: str) -> None:
 def test_a_picture_depends_on_its_article_alone() -> None:
     item = example("Bags")
     assert (drawn(item) == drawn(example("Bags"))).all()
-    assert draw_item(item).size == (SIZE, SIZE) and draw_item(item).mode == "RGB"
+    assert draw_item(item).size == (ITEM_SIDE, ITEM_SIDE) and draw_item(item).mode == "RGB"
 
 
 def test_the_main_colour_is_in_the_middle_of_a_plain_shirt() -> None:

@@ -17,7 +17,7 @@ from viewfinder.data.splits import SPLITS
 from viewfinder.worlds.catalogue import pairs
 from viewfinder.worlds.catalogue.items import Item, sample_item
 from viewfinder.worlds.catalogue.pairs import (
-    PER_SET,
+    MAX_QUERIES_PER_SET,
     SET_SIZE,
     CaptionTally,
     choose_statements,
@@ -118,9 +118,9 @@ def article(**words: str) -> Item:
 
 def test_the_kind_that_is_furthest_behind_is_due() -> None:
     tally = CaptionTally()
-    assert tally.due(["direct, single", "direct, composite"]) == "direct, composite"  # 0.185 and 0.305 wanted
+    assert tally.choose_due(["direct, single", "direct, composite"]) == "direct, composite"  # 0.185 and 0.305 wanted
     tally.kinds["direct, composite"] = 1
-    assert tally.due(["direct, single", "direct, composite"]) == "direct, single"  # 0.37 - 0 and 0.61 - 1
+    assert tally.choose_due(["direct, single", "direct, composite"]) == "direct, single"  # 0.37 - 0 and 0.61 - 1
 
 
 def test_shares_are_counted() -> None:
@@ -285,7 +285,7 @@ def test_a_target_is_wanted_once_a_set_and_numbers_go_on() -> None:
     colours = ("red", "blue", "green", "black", "white", "pink")
     pairs = cirr_pairs([shirt(at, colours[at]) for at in range(6)], random.Random(1), first=40)
     assert [pair.pairid for pair in pairs] == [40, 41, 42, 43]
-    assert len({pair.target for pair in pairs}) == PER_SET
+    assert len({pair.target for pair in pairs}) == MAX_QUERIES_PER_SET
     for pair in pairs:
         assert pair.target is not None and colours[int(pair.target)] in pair.caption
         assert pair.reference != pair.target and len(pair.members) == SET_SIZE

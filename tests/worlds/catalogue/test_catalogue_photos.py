@@ -5,7 +5,14 @@ import pytest
 from PIL import Image
 
 from viewfinder.errors import BadInput
-from viewfinder.worlds.catalogue.items import COLUMNS, attribute_lists, item_truth, noun_of, read_photos, words_of
+from viewfinder.worlds.catalogue.items import (
+    COLUMNS,
+    attribute_lists,
+    item_truth,
+    name_kind,
+    read_photos,
+    read_title_words,
+)
 
 ROWS = [
     ("7", "Men", "Apparel", "Topwear", "Shirts", "Navy Blue", "Fall", "2011", "Sports", "Lee Men Striped Shirt"),
@@ -79,7 +86,7 @@ def test_attributes_come_in_five_types(shop: Path) -> None:
     ],
 )
 def test_names_give_away_what_their_words_say(title: str, words: list[tuple[str, str]]) -> None:
-    assert words_of(title) == words
+    assert read_title_words(title) == words
 
 
 @pytest.mark.parametrize(
@@ -87,7 +94,7 @@ def test_names_give_away_what_their_words_say(title: str, words: list[tuple[str,
     [("Dresses", "dress"), ("Watches", "watch"), ("Flip Flops", "flip flops"), ("Ties", "tie"), ("Jeans", "jeans")],
 )
 def test_kinds_become_nouns(kind: str, noun: str) -> None:
-    assert noun_of(kind) == noun
+    assert name_kind(kind) == noun
 
 
 def test_a_table_without_a_column_is_refused(shop: Path) -> None:

@@ -32,7 +32,7 @@ from viewfinder.encoders.features import store
 from viewfinder.errors import BadInput
 from viewfinder.pictures import DecodedFile, Decoders, Outcome, scan
 
-CHUNK = 64
+MAX_PICTURES = 64
 """Pictures acknowledged together: the most that a crash can cost."""
 
 JOURNAL = "journal.jsonl"
@@ -46,7 +46,7 @@ ARRAYS: dict[str, np.dtype[Any]] = {
 
 @dataclass(frozen=True, eq=False, slots=True)
 class PictureVectors:
-    """What is stored of one picture: its vector, those of its regions, and, from a detector, their boxes in pixels."""
+    """The stored vectors of one picture: its own, those of its regions, and, from a detector, their boxes in pixels."""
 
     global_g: Float[np.ndarray, " g"]
     regions_re: Float[np.ndarray, "r e"] | None = None
@@ -93,13 +93,13 @@ def features(
             continue
         if before.known() == {*found, *(bad.source for bad in unreadable)}:  # nothing to do
             return store.open_features(place, dataset, before, regions=regions)
-    folder = store.writable_folder(places)
+    folder = store.find_writable_folder(places)
     with store.claim_folder(folder):
         before = store.read_manifest(folder, encoder.raw_version)
         if before is not None and regions and "regions" not in before.arrays:
             before = None  # every picture is read again, for its regions
         kept = regions or (before is not None and "regions" in before.arrays)
-        known = {} if before is None else _known_vectors(folder, before)
+        known = {} if before is None else _read_known(folder, before)
 
         def read(rest: Sequence[store.PictureFile]) -> Iterator[list[Read]]:
             return _compute_chunks(dataset, encoder, rest, known, regions=kept, workers=workers or os.cpu_count() or 1)
@@ -132,8 +132,8 @@ def find_pictures(dataset: Path) -> tuple[tuple[store.PictureFile, ...], tuple[s
     return tuple(sources), tuple(unreadable)
 
 
-def _known_vectors(folder: Path, before: store.Manifest) -> dict[store.PictureFile, PictureVectors | str]:
-    """What an earlier call knows about pictures that have not changed since; its arrays stay mapped."""
+def _read_known(folder: Path, before: store.FeaturesManifest) -> dict[store.PictureFile, PictureVectors | str]:
+    """Vectors, or reasons for none, that an earlier call left for pictures; its arrays stay mapped."""
     raw_nd, regions_nre = (
         np.asarray(store.map_array(folder, array)) if (array := before.arrays.get(name)) else repeat(None)
         for name in ("global", "regions")
@@ -151,18 +151,18 @@ def _compute_chunks(
     regions: bool,
     workers: int,
 ) -> Iterator[list[Read]]:
-    """The vectors of `sources`: a chunk has what is known and up to `CHUNK` new pictures, as one batch."""
+    """The vectors of `sources`: a chunk has what is known and up to `MAX_PICTURES` new pictures, as one batch."""
     todo = [at for at, source in enumerate(sources) if source not in known]
-    starts = [0, *todo[CHUNK::CHUNK]]
+    starts = [0, *todo[MAX_PICTURES::MAX_PICTURES]]
     with closing(Decoders(workers, fit=encoder.fit)) as decoders:
         outcomes = decoders.decode(dataset / sources[at].key for at in todo)
         for start, end in zip(starts, [*starts[1:], len(sources)], strict=True):
             missing = [source for source in sources[start:end] if source not in known]
-            computed = _encode(encoder, missing, list(islice(outcomes, len(missing))), regions=regions)
+            computed = _encode_batch(encoder, missing, list(islice(outcomes, len(missing))), regions=regions)
             yield [(source, known[source]) if source in known else next(computed) for source in sources[start:end]]
 
 
-def _encode(
+def _encode_batch(
     encoder: Encoder, sources: Sequence[store.PictureFile], outcomes: Sequence[Outcome], *, regions: bool
 ) -> Iterator[Read]:
     """The pictures of one batch, with the size and time of change that they had when they were read."""
@@ -260,7 +260,7 @@ def finish_rows(
     made_by: str,
     outcomes: Sequence[tuple[store.PictureFile, str]],
     unreadable: Sequence[store.DroppedPicture] = (),
-) -> store.Manifest:
+) -> store.FeaturesManifest:
     """Sets the length of the arrays of `write_rows`, moves them into place, then writes the manifest."""
     sources = tuple(source for source, reason in outcomes if not reason)
     dropped = sorted([*(store.DroppedPicture(source, reason) for source, reason in outcomes if reason), *unreadable])
@@ -278,7 +278,7 @@ def finish_rows(
         if file.is_file():
             values = np.load(file, mmap_mode="r", allow_pickle=False)
             arrays[name] = store.ArrayFile(file.name, values.shape, str(values.dtype))
-    return store.finish_manifest(folder, store.Manifest(raw_version, sources, tuple(dropped), arrays), made_by)
+    return store.finish_manifest(folder, store.FeaturesManifest(raw_version, sources, tuple(dropped), arrays), made_by)
 
 
 def _row_shape(stream: BinaryIO) -> tuple[int, ...]:

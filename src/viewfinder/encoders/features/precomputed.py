@@ -1,4 +1,4 @@
-"""Vectors that somebody else computed: a user's in one file, or those stored in one file per picture.
+"""Vectors that were computed elsewhere: a user's in one file, or those stored in one file per picture.
 
 The latter are joined once into arrays as `compute` describes. Nothing here knows their format: `read` does.
 """
@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Float
 
 from viewfinder.encoders.features import store
-from viewfinder.encoders.features.compute import CHUNK, PictureVectors, Read, finish_rows, write_rows
+from viewfinder.encoders.features.compute import MAX_PICTURES, PictureVectors, Read, finish_rows, write_rows
 from viewfinder.errors import BadInput
 
 
@@ -145,7 +145,7 @@ def collect_stored_vectors(
         before = store.read_manifest(place, raw_version)
         if before is not None and before.known() == set(sources):
             return store.open_features(place, dataset, before, regions=True)
-    folder = store.writable_folder(places)
+    folder = store.find_writable_folder(places)
     with store.claim_folder(folder):
         outcomes = write_rows(folder, json.dumps([raw_version]), sources, partial(_read_chunks, read), progress)
         if all(reason for _, reason in outcomes):
@@ -155,9 +155,9 @@ def collect_stored_vectors(
 
 
 def _read_chunks(read: ReadVectors, sources: Sequence[store.PictureFile]) -> Iterator[list[Read]]:
-    for start in range(0, len(sources), CHUNK):
+    for start in range(0, len(sources), MAX_PICTURES):
         chunk: list[Read] = []
-        for source in sources[start : start + CHUNK]:
+        for source in sources[start : start + MAX_PICTURES]:
             try:
                 chunk.append((source, read(source)))
             except BadInput as error:

@@ -24,6 +24,7 @@ from jaxtyping import Float16, Float32, Int
 
 from viewfinder.encoders.base import to_file_name
 from viewfinder.errors import BadInput, DiskFull, EncoderMismatch, LibraryBusy, UnknownName
+from viewfinder.whole_files import PART, write_file
 
 IMAGES = "images"
 """The folder of a data set's pictures, if it has one of that name."""
@@ -31,7 +32,7 @@ IMAGES = "images"
 Progress = Callable[[int, int], None]
 """Called with the progress: pictures done, pictures to do."""
 
-BATCH = 256
+MAX_ROWS_A_READ = 256
 """Pictures read at a time: with 36 regions of 1280 numbers in half precision, 24 MB."""
 
 
@@ -54,7 +55,7 @@ class DroppedPicture:
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """Vectors of pictures, memory-mapped: row i of each array is the picture `keys[i]`. An `index.RawVectors`.
+    """Vectors of pictures, memory-mapped: row i of each array is the picture `keys[i]`. A `raw_vectors.RawVectors`.
 
     Attributes:
         raw_nd: the encoder's vector of a whole picture; `Encoder.project` maps it into the space of words.
@@ -114,8 +115,8 @@ class Features:
         """Raw vectors of pictures by their keys and, if asked for, their regions; BadInput if there are none."""
         if regions and self.regions_nre is None:
             raise BadInput(f"regions of {self.raw_version} are needed, and these pictures have one vector each")
-        for start in range(0, len(ids), BATCH):
-            rows_b = np.array([self._by_key[key][0] for key in ids[start : start + BATCH]], np.intp)
+        for start in range(0, len(ids), MAX_ROWS_A_READ):
+            rows_b = np.array([self._by_key[key][0] for key in ids[start : start + MAX_ROWS_A_READ]], np.intp)
             regions_bre = self.regions_nre[rows_b] if regions and self.regions_nre is not None else None
             yield np.asarray(self.raw_nd[rows_b], np.float32), regions_bre
 
@@ -134,7 +135,7 @@ class Features:
 
 
 class DetectedFeatures(Features):
-    """Vectors of a detector, which chose the regions itself. See `index.Boxed`."""
+    """Vectors of a detector, which chose the regions itself. See `raw_vectors.Boxed`."""
 
     def boxes(self, key: str) -> Float32[np.ndarray, "_boxes 4"]:
         """Boxes as shares of width and height; none if the picture itself is not here."""
@@ -159,7 +160,7 @@ def _rows_by_end(names: Sequence[str]) -> dict[str, list[int]]:
 
 
 MANIFEST, WORK_FOLDER = "manifest.json", "work"
-FORMAT = 1
+FEATURES_FORMAT = 1
 
 
 @dataclass(frozen=True)
@@ -172,7 +173,7 @@ class ArrayFile:
 
 
 @dataclass(frozen=True)
-class Manifest:
+class FeaturesManifest:
     """Lists the content: row i is the picture `sources[i]`; `arrays` are those called global, regions and boxes."""
 
     raw_version: str
@@ -185,8 +186,8 @@ class Manifest:
         return {*self.sources, *(bad.source for bad in self.dropped)}
 
 
-def read_manifest(folder: Path, raw_version: str) -> Manifest | None:
-    """What an earlier call left; None if there is nothing yet.
+def read_manifest(folder: Path, raw_version: str) -> FeaturesManifest | None:
+    """The manifest of an earlier call; None if there is none yet.
 
     Raises:
         BadInput: the manifest is damaged.
@@ -198,9 +199,9 @@ def read_manifest(folder: Path, raw_version: str) -> Manifest | None:
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
         made_by, version = data["raw_version"], data["format"]
-        if version == FORMAT and made_by == raw_version:
+        if version == FEATURES_FORMAT and made_by == raw_version:
             arrays = {"global": data["global"], "regions": data["regions"], "boxes": data.get("boxes")}
-            return Manifest(
+            return FeaturesManifest(
                 made_by,
                 tuple(PictureFile(*item) for item in data["pictures"]),
                 tuple(DroppedPicture(PictureFile(*item), reason) for *item, reason in data["dropped"]),
@@ -217,8 +218,8 @@ def read_manifest(folder: Path, raw_version: str) -> Manifest | None:
     raise BadInput(f"{file}: written by another version of viewfinder (format {version}); {repair_advice(folder)}")
 
 
-def open_features(folder: Path, dataset: Path, manifest: Manifest, *, regions: bool) -> Features:
-    """What a manifest lists, mapped into memory."""
+def open_features(folder: Path, dataset: Path, manifest: FeaturesManifest, *, regions: bool) -> Features:
+    """The arrays that a manifest lists, mapped into memory."""
     wanted = ("global", "regions", "boxes") if regions else ("global",)
     arrays = {name: map_array(folder, manifest.arrays[name]) for name in wanted if name in manifest.arrays}
     kind = DetectedFeatures if "boxes" in arrays else Features
@@ -235,7 +236,7 @@ def open_features(folder: Path, dataset: Path, manifest: Manifest, *, regions: b
 
 
 def repair_advice(folder: Path) -> str:
-    """What to do about damage, as the end of a message."""
+    """Advice about damage, as the end of a message."""
     return f"delete {folder} and repeat the command"
 
 
@@ -252,24 +253,24 @@ def map_array(folder: Path, array: ArrayFile) -> np.ndarray:
     return values
 
 
-def finish_manifest(folder: Path, manifest: Manifest, encoder: str) -> Manifest:
+def finish_manifest(folder: Path, manifest: FeaturesManifest, encoder: str) -> FeaturesManifest:
     """Writes the manifest, then removes the work files and the arrays of earlier manifests.
 
     Processes that have these mapped keep them. `encoder` is for display.
     """
     arrays = {name: asdict(array) for name, array in manifest.arrays.items()}
     notes = {
-        "format": FORMAT,
+        "format": FEATURES_FORMAT,
         "encoder": encoder,
         "raw_version": manifest.raw_version,
         **{name: arrays.get(name) for name in ("global", "regions", "boxes")},
         "dropped": [(*astuple(bad.source), bad.reason) for bad in manifest.dropped],
         "pictures": [astuple(source) for source in manifest.sources],
     }
-    write_whole(folder / MANIFEST, [json.dumps(notes, ensure_ascii=False).encode()])
+    write_file(folder / MANIFEST, json.dumps(notes, ensure_ascii=False), lasting=True)
     shutil.rmtree(folder / WORK_FOLDER)
     wanted = {array.file for array in manifest.arrays.values()}
-    for file in [*folder.glob("*-*.npy"), *folder.glob(".*.new")]:
+    for file in [*folder.glob("*-*.npy"), *folder.glob(f".*{PART}")]:
         if file.name not in wanted:
             file.unlink()
     return manifest
@@ -288,22 +289,11 @@ def npy_header(count: int, shape: tuple[int, ...], dtype: np.dtype) -> bytes:
     return header.getvalue()
 
 
-def write_whole(file: Path, parts: Iterable[bytes]) -> None:
-    """Writes the whole file or nothing, whatever happens meanwhile."""
-    unfinished = file.with_name(f".{file.name}.new")
-    with unfinished.open("wb") as stream:
-        for part in parts:
-            stream.write(part)
-        stream.flush()
-        os.fsync(stream.fileno())
-    unfinished.replace(file)
-
-
 FOLDER = ".viewfinder-features"
 
 
 def feature_folders(dataset: Path, raw_version: str) -> list[Path]:
-    """Where the files may be, the preferred place first."""
+    """Folders in which the files may lie, the preferred one first."""
     from platformdirs import user_cache_path
 
     name = to_file_name(raw_version)
@@ -311,7 +301,7 @@ def feature_folders(dataset: Path, raw_version: str) -> list[Path]:
     return [dataset / FOLDER / name, user_cache_path("viewfinder") / "features" / mark / name]
 
 
-def writable_folder(places: Sequence[Path]) -> Path:
+def find_writable_folder(places: Sequence[Path]) -> Path:
     """The first of these folders in which files can be made, creating it if necessary; else the last."""
     for place in places:
         with suppress(OSError):

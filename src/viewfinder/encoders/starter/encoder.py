@@ -51,13 +51,13 @@ SIDE = 224
 """The upright picture is stretched to SIDE x SIDE pixels."""
 
 OBJECTS = 1280
-"""What is there: the last feature map of EfficientNet-Lite2, averaged."""
+"""Width of the objects in a picture: the last feature map of EfficientNet-Lite2, averaged."""
 
 TEXTURE = 896
-"""How it looks: mean and deviation of every channel of seven earlier stages."""
+"""Width of the texture: mean and deviation of every channel of seven earlier stages."""
 
 NAMES = 384
-"""What a person would call it: ConSE, a sentence vector made from class names."""
+"""Width of the names that a person would use: ConSE, a sentence vector made from class names."""
 
 RAW_WIDTH = OBJECTS + TEXTURE + NAMES
 
@@ -151,7 +151,7 @@ class Head:
         return {word: place for place, word in enumerate(self.lexicon)}
 
     def background(self, pictures_nd: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
-        """How well each picture answers anything at all: `background_scores` over the bank of captions."""
+        """The likeness of each picture to anything at all: `background_scores` over the bank of captions."""
         step = max(MAX_COMPARED_AT_ONCE // max(len(self.bank_md), 1), 1)
         parts = [pictures_nd[at : at + step] for at in range(0, max(len(pictures_nd), 1), step)]
         found = [background_scores(part_kd, self.bank_md, temperature=self.bank_temperature) for part_kd in parts]
@@ -287,7 +287,7 @@ def head_input(raw_nr: Float[np.ndarray, "n raw"]) -> Float[np.ndarray, "n x"]:
 def background_scores(
     pictures_nd: Float[np.ndarray, "n d"], bank_md: Float[np.ndarray, "m d"], *, temperature: float = BANK_TEMPERATURE
 ) -> Float[np.ndarray, " n"]:
-    """How well each picture answers any text: temperature x log mean exp(score / temperature) over the bank.
+    """The likeness of each picture to any text: temperature x log mean exp(score / temperature) over the bank.
 
     Subtracting it keeps "hub" pictures, which are near to every text, from filling all results
     (inverted softmax: Smith et al. 2017, Eq. 4, in the log domain).
@@ -400,7 +400,7 @@ class StarterEncoder:
 
     @cached_property
     def calibration(self) -> Calibration | None:
-        """What scores mean, measured when the head was fitted; None for a head of an earlier viewfinder."""
+        """The meaning of scores, measured when the head was fitted; None for a head of an earlier viewfinder."""
         return self.head.calibration
 
     @cached_property
@@ -445,7 +445,7 @@ class StarterEncoder:
         return grid_boxes(width, height)
 
     def background(self, pictures_nd: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
-        """How well each picture answers any text at all; see `head.background`."""
+        """The likeness of each picture to any text at all; see `head.background`."""
         return self.head.background(pictures_nd)
 
 

@@ -98,8 +98,8 @@ def fit_head(kinds: Sequence[CaptionedVectors], settings: FitSettings | None = N
     settings = settings or FitSettings()
     sentence_mean_s = kinds[0].captions_ms.mean(axis=0)
     texts = [unit_rows(kind.captions_ms - sentence_mean_s) for kind in kinds]
-    sentence_sd = _partial_whitening(texts, [kind.weight for kind in kinds], settings)
-    visual_xd, bias_d = _ridge(kinds, [text @ sentence_sd for text in texts], settings.ridge)
+    sentence_sd = _whiten_partly(texts, [kind.weight for kind in kinds], settings)
+    visual_xd, bias_d = _fit_ridge(kinds, [text @ sentence_sd for text in texts], settings.ridge)
     head = Head(
         visual_xd=visual_xd,
         visual_bias_d=bias_d,
@@ -110,10 +110,10 @@ def fit_head(kinds: Sequence[CaptionedVectors], settings: FitSettings | None = N
         bank_md=np.zeros((0, settings.width), np.float32),
         labels_ld=np.zeros((0, settings.width), np.float32),
     )
-    return with_bank(head, kinds, settings.bank)
+    return add_bank(head, kinds, settings.bank)
 
 
-def with_bank(head: Head, kinds: Sequence[CaptionedVectors], size: int) -> Head:
+def add_bank(head: Head, kinds: Sequence[CaptionedVectors], size: int) -> Head:
     """The head with a bank of about `size` captions and the labels of these kinds, as it will be read back."""
     head = head.rounded()
     # The bank is an evenly spaced sample of the captions, with the same number from every kind.
@@ -130,7 +130,7 @@ def with_bank(head: Head, kinds: Sequence[CaptionedVectors], size: int) -> Head:
     return replace(head, bank_md=np.concatenate(bank), labels=tuple(labels), labels_ld=labels_ld).rounded()
 
 
-def _partial_whitening(
+def _whiten_partly(
     texts: Sequence[Float[np.ndarray, "m s"]], weights: Sequence[float], settings: FitSettings
 ) -> Float[np.ndarray, "s d"]:
     """The leading directions of the sentence space, each divided by a power of its spread."""
@@ -144,7 +144,7 @@ def _partial_whitening(
     return scaled_sd
 
 
-def _ridge(
+def _fit_ridge(
     kinds: Sequence[CaptionedVectors], targets: Sequence[Float[np.ndarray, "m d"]], strength: float
 ) -> tuple[Float[np.ndarray, "x d"], Float[np.ndarray, " d"]]:
     """Ridge regression of each picture's mean caption on its features; each kind counts by its weight.

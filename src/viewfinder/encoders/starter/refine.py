@@ -19,7 +19,7 @@ from torch.nn import functional
 
 from viewfinder.encoders.base import unit_rows
 from viewfinder.encoders.starter.encoder import MAX_WORDS, Head, Residual, head_input, words_of
-from viewfinder.encoders.starter.fit import CaptionedVectors, RefineSettings, with_bank
+from viewfinder.encoders.starter.fit import CaptionedVectors, RefineSettings, add_bank
 from viewfinder.metrics import mean_reciprocal_rank, target_ranks
 
 SAME_TEXT = 0.999
@@ -29,7 +29,7 @@ MIN_TEXTS = 3
 """A word must be in this many texts to have a vector."""
 
 
-def held_out_rank(head: Head, kind: CaptionedVectors) -> float:
+def rank_held_out(head: Head, kind: CaptionedVectors) -> float:
     """The mean reciprocal rank of the picture that each caption is about, among all of the kind."""
     pictures_nd = head.pictures(kind.raw_vnr[0])
     scores_mn = head.sentences(kind.captions_ms, kind.texts) @ pictures_nd.T - head.background(pictures_nd)
@@ -52,13 +52,13 @@ def train_head(
     """
     towers = _Towers(start, kinds, settings)
     shelves = [_Shelf(kind, towers, settings) for kind in kinds]
-    optimiser, schedule = _optimiser(towers, settings, sum(shelf.batches for shelf in shelves))
+    optimiser, schedule = _make_optimiser(towers, settings, sum(shelf.batches for shelf in shelves))
     generator = torch.Generator().manual_seed(settings.seed)
     if judge is not None:
         judge(0, towers.head())
     towers.train()
     for epoch in range(1, 1 + (settings.epochs if epochs is None else epochs)):
-        for batch in _epoch(shelves, generator):
+        for batch in _mix_batches(shelves, generator):
             with torch.autocast("cpu", torch.bfloat16, enabled=_multiplies_in_16_bits()):
                 pictures_bd, texts_td = towers.visual(batch.pictures_bx), towers.texts(batch.texts_ts, batch.words_tl)
             scale = towers.log_scale.exp()
@@ -189,7 +189,7 @@ class _Towers(nn.Module):
             lexicon=self.lexicon,
             lexicon_wd=self.words.weight.detach().numpy()[1:].copy() if self.lexicon else None,
         )
-        return with_bank(head, self._kinds, self._settings.bank)
+        return add_bank(head, self._kinds, self._settings.bank)
 
 
 @dataclass(frozen=True)
@@ -224,9 +224,9 @@ class _Shelf:
         """The batches of an epoch, in a new order, each picture in one of its views with some of its captions."""
         order_n = self._described_n[torch.randperm(len(self._described_n), generator=generator)]
         for rows_b in order_n[: self.batches * self._size].split(self._size):  # type: ignore[no-untyped-call]
-            yield self._batch(rows_b, generator)
+            yield self._make_batch(rows_b, generator)
 
-    def _batch(self, rows_b: Tensor, generator: torch.Generator) -> _Batch:
+    def _make_batch(self, rows_b: Tensor, generator: torch.Generator) -> _Batch:
         own_bc = torch.from_numpy(self._own_nc)[rows_b]
         # Captions of each picture in a random order, missing ones last.
         order_bc = (torch.rand(own_bc.shape, generator=generator) + (own_bc < 0)).argsort(dim=1)
@@ -260,7 +260,7 @@ def _captions_of(kind: CaptionedVectors) -> np.ndarray:
     return own_nc
 
 
-def _epoch(shelves: Sequence[_Shelf], generator: torch.Generator) -> Iterator[_Batch]:
+def _mix_batches(shelves: Sequence[_Shelf], generator: torch.Generator) -> Iterator[_Batch]:
     """The batches of all shelves, mixed."""
     of_k = torch.repeat_interleave(torch.tensor([shelf.batches for shelf in shelves]))
     batches = [shelf.epoch(generator) for shelf in shelves]
@@ -268,7 +268,7 @@ def _epoch(shelves: Sequence[_Shelf], generator: torch.Generator) -> Iterator[_B
         yield next(batches[at])
 
 
-def _optimiser(
+def _make_optimiser(
     towers: _Towers, settings: RefineSettings, batches: int
 ) -> tuple[torch.optim.Optimizer, torch.optim.lr_scheduler.LRScheduler]:
     """AdamW with weight decay on matrices only, on a one-cycle schedule."""

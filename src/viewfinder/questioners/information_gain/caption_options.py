@@ -1,4 +1,4 @@
-"""What the candidates' captions can be asked for: the things that they mention.
+"""Questions for the things that the candidates' captions mention.
 
 A thing in a caption is all but sure to be in the picture. That it is missing says little: people leave out most of what
 they see, and how much is estimated from the captions themselves.
@@ -72,7 +72,7 @@ class _Noun:
 
 
 def caption_options(view: Candidates) -> Iterator[Option]:
-    """ "Is there a ...?" for the things in the candidates' captions; none where nobody wrote about them."""
+    """ "Is there a ...?" for the things in the candidates' captions; none without captions."""
     if view.lookup is None:
         return
     captions = view.lookup.captions()

@@ -1,4 +1,4 @@
-"""What a catalogue column's name says: what to ask, whether anybody could tell, and which names speak of the same."""
+"""Names of catalogue columns: the questions they give, how likely people can tell, and which names mean the same."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ COLUMN_QUESTIONS = {
     "weather": "What is the weather like?",
 }
 
-# How likely somebody who has only the picture in mind can tell. What one sees needs no entry.
+# How likely a user who has only the picture in mind can tell. Visible things need no entry.
 CAN_TELL = {
     "usage": 0.8, "brand": 0.7, "artist": 0.6, "rating": 0.3,
     **dict.fromkeys(("year", "season", "date", "taken", "size", "author"), 0.5),
@@ -42,7 +42,7 @@ CAN_TELL = {
     **dict.fromkeys(("width", "height", "stock"), 0.1),
 }  # fmt: skip
 
-# Last words of names of columns that keep records of pictures, which nobody has in mind.
+# Last words of names of columns that keep records of pictures, which no user has in mind.
 RECORD_WORDS = """
 id ids uuid guid sku ean upc isbn asin gtin barcode url uri link href path file filename image picture photo
 stem hash checksum md5 sha slug description caption title notes note comment text index row key timestamp

@@ -27,13 +27,13 @@ ERROR = 0.05
 """The share of wrong answers: on columns another value, elsewhere any answer."""
 
 MIN_GAIN = 0.5
-"""Bits; below that a question costs the user more than it helps."""
+"""Bits below which a question costs the user more than it helps."""
 
 GOES_ON = 0.8
 """How likely the user answers one more question."""
 
 MAX_ANSWERS = 8
-"""That are told apart when looking ahead; the rarest of more count as one."""
+"""Answers that are told apart when looking ahead; of more, the rarest count as one."""
 
 TINY = 1e-12
 

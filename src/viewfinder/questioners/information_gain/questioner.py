@@ -1,4 +1,4 @@
-"""The questioner `information_gain`, which needs no language model, and what it asks of catalogue and zero-shot tags.
+"""The questioner `information_gain`, which needs no language model, and its questions about catalogue and tags.
 
 It asks what is expected to narrow the candidates most. Options are gathered from all that is known of them: catalogue
 columns, facets of photographs, or where those are not predicted captions and zero-shot tags; trained questions, where
@@ -66,13 +66,13 @@ ORDER = ("column", "caption", "trained", "open", "photograph", "tag")
 """At equal gain what is known comes before what is guessed."""
 
 WEIGHED = 10
-"""Options whose second step is looked at."""
+"""The best options, of which the question after them is looked at as well."""
 
 ECHO = 0.95
-"""The share of what is predicted of a question that follows from what was asked, from which on it is an echo."""
+"""A question is an echo if this share of its predicted answers follows from those of the questions asked before."""
 
 MAX_CHOICES = 6
-"""Without "don't know"."""
+"""Choices of a question, without "don't know"."""
 
 RARE = 0.01
 """A choice with less probability is folded into "something else"."""
@@ -84,10 +84,10 @@ HALF_KNOWN = 0.5
 """A column known for less than this leaves its subject to the tags."""
 
 FILE_FACTS = frozenset({"camera", "folder", "format"})
-"""Columns that files fill: nobody has them in mind, unless they speak of a folder."""
+"""Columns that files fill: users do not have them in mind, unless they speak of a folder."""
 
 DATES = frozenset({"year", "month", "date", "taken"})
-"""Asked for only where half of the likely pictures have one."""
+"""Columns that are asked for only where half of the likely pictures have a value."""
 
 IMPLIED = 0.95
 """Of the pairs alike in one column the share that must be alike in one that follows from it."""
@@ -150,7 +150,7 @@ class InformationGain:
 
     @staticmethod
     def _is_of_photographs(view: Candidates) -> bool:
-        """Whether the likely pictures are no goods: no catalogue says more of them than their files do."""
+        """Whether the likely pictures are photographs, not goods: no catalogue tells more of them than files do."""
         return not any(
             view.probabilities_c[codes_c >= 0].sum() >= HALF_KNOWN
             for name, (_, codes_c) in view.columns.items()
@@ -218,7 +218,7 @@ def _examples(choices: Sequence[str], option: Option, view: Candidates) -> tuple
 
 
 def _explain(option: Option, view: Candidates) -> str:
-    """What the question is expected to do, in words."""
+    """The expected effect of the question, in words."""
     reached = np.cumsum(np.sort(view.probabilities_c)[::-1])
     likeliest = min(int(np.searchsorted(reached, LIKELY * reached[-1])) + 1, len(reached))
     share_a = option.share_a / option.share_a.sum()
@@ -363,7 +363,7 @@ def column_options(view: Candidates) -> Iterator[Option]:
 
 
 def known_answers_table(split: ColumnSplit, error: float = ERROR) -> Float[np.ndarray, "c a"]:
-    """What each candidate is answered with: its value, or with probability `error` another; any if it has none."""
+    """P(answer | candidate): its value, or with probability `error` another; any if it has none."""
     count = len(split.labels)
     answer_ca = np.full((len(split.codes_c), count), error / max(count - 1, 1))
     known_k = np.flatnonzero(split.codes_c >= 0)
@@ -375,7 +375,7 @@ def known_answers_table(split: ColumnSplit, error: float = ERROR) -> Float[np.nd
 def is_column_mentioned(name: str, view: Candidates, said: PhraseIndex) -> bool:
     """Whether a column or one of its values was said, or what it follows from was said or settled: heels are shoes.
 
-    Of what files say, the other way round: who speaks of folders may be asked which, and nobody else.
+    Columns that files fill are the other way round: only a user who speaks of folders may be asked which.
     """
     if name in FILE_FACTS and not said.contains(name):
         return True

@@ -1,4 +1,4 @@
-"""What trained questions can ask: their answers are predicted from the pictures, so each is worth what it would tell.
+"""Trained questions as options: their answers are predicted from the pictures, so each is worth what it would tell.
 
 The conversation so far tells which candidates' predicted answers were met. `CandidatePredictions.belief_c` is how
 likely candidates are with that in mind: a question whose answer follows from one that was given tells nothing new.
@@ -29,7 +29,7 @@ from viewfinder.wording.stems import stems
 RIDGE = 1e-6
 
 MIN_TRAINED_GAIN = 0.05
-"""Bits, of questions that were learnt: what was measured of them was measured with this."""
+"""Bits below which a trained question is not asked; their figures were measured with this limit."""
 
 LIKELIHOOD = 1e-3
 """No answer is so unlikely that it rules a candidate out."""
@@ -37,7 +37,7 @@ LIKELIHOOD = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class CandidatePredictions:
-    """What a trained file says of the candidates where a conversation stands."""
+    """The predictions of trained questions for the candidates where a conversation stands."""
 
     trained: TrainedQuestions
     open: PredictedAnswers  # predicted answers to the questions that can be asked now and were not
@@ -121,8 +121,8 @@ def find_labels_meant(answer: str, labels: Sequence[str]) -> list[int]:
 def shrink_predictions(known: CandidatePredictions) -> Float32[np.ndarray, "c a"]:
     """The predicted answers with errors, drawn towards what all candidates share where a question is not reliable.
 
-    How far a prediction is relied on is the share of right ones among the held-out answers that nobody would have
-    guessed without the picture; a third of them is as good as all, because people put the same in different words.
+    A prediction is relied on by the share of right ones among the held-out answers that could not be guessed without
+    the picture; a third of them is as good as all, because people put the same in different words.
     """
     chance_ca, sizes_m = known.open.chance_ca, np.diff(known.open.starts_m)
     questions = [known.trained.questions[row] for row in known.open.questions_m]
@@ -214,7 +214,7 @@ def predict_things(known: CandidatePredictions) -> tuple[tuple[str, ...], Float[
 
 
 def believe_open_answers(view: Candidates, known: CandidatePredictions) -> CandidatePredictions:
-    """The same with what the user named as the main thing in mind; what was not named may be there all the same."""
+    """Predictions after the user named the main thing; other things may still be in the picture."""
     answers = [turn for turn in view.turns if isinstance(turn, Answer) and turn.question.text == MAIN_QUESTION]
     said = PhraseIndex([answer.text for answer in answers if not is_dont_know(answer.text)])
     names, chance_ct = predict_things(known) if answers else ((), np.zeros((len(known.belief_c), 0)))
@@ -224,7 +224,7 @@ def believe_open_answers(view: Candidates, known: CandidatePredictions) -> Candi
 
 
 def open_options(view: Candidates, known: CandidatePredictions) -> Iterator[Option]:
-    """What the main thing is, where it was not asked."""
+    """The option to ask for the main thing, where it was not asked."""
     names, chance_ct = predict_things(known)
     if len(names) < MIN_THINGS or any(question.text == MAIN_QUESTION for question in view.asked):
         return

@@ -17,8 +17,8 @@ from viewfinder.errors import BadInput, LanguageModelFailed
 from viewfinder.language import LanguageModel, LoadsInBackground, load_language_model
 from viewfinder.query import Part, Query, Reads, ResolvedTurn, Words
 from viewfinder.retrievers.shared.verbalize import VerbalizedTurn, verbalize_turn
-from viewfinder.users.words import singular_words
 from viewfinder.wording.replies import is_dont_know
+from viewfinder.wording.stems import singular_words
 
 _SMALL = """
 a an the and or of in on at to with from by for is are was were be it its this that there he she they his her their

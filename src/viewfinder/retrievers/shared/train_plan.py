@@ -15,7 +15,7 @@ from viewfinder.data.splits import name_pictures
 from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.features import Features, features
 from viewfinder.encoders.features.sentences import SentenceVectors
-from viewfinder.encoders.features.store import feature_folders, writable_folder
+from viewfinder.encoders.features.store import feature_folders, find_writable_folder
 from viewfinder.errors import BadInput, EncoderMismatch, UnknownName
 from viewfinder.training.presets import load_preset, read_card_settings
 from viewfinder.training.progress import report_tenths
@@ -108,7 +108,7 @@ class TrainPlan:
         """The encoder's vectors of sentences, computed if missing."""
         home = self.data[0] if self.data[0].is_dir() else self.data[0].parent  # questions are learnt from files, too
         places = feature_folders(home, SENTENCES) if self.features is None else [self.features / SENTENCES]
-        return SentenceVectors.of(texts, self.encoder, writable_folder(places), self.notify)
+        return SentenceVectors.of(texts, self.encoder, find_writable_folder(places), self.notify)
 
 
 def read_preset(plan: TrainPlan, file: Path, kind: type[AnyPreset]) -> tuple[AnyPreset, Card | None]:

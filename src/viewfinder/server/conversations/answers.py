@@ -19,7 +19,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from viewfinder.conversation import (
+    Answer,
+    BackTo,
     Conversation,
+    Keep,
     Like,
     Node,
     Question,
@@ -28,18 +31,15 @@ from viewfinder.conversation import (
     Show,
     Turn,
     describe_turn,
-    turn_from_json,
     turn_to_json,
 )
 from viewfinder.errors import BadInput, EmptyQuery
 from viewfinder.query import Part, Query
 from viewfinder.search.gallery import Gallery
-from viewfinder.search.hits import Hits
 from viewfinder.search.ranking import Ranking
-from viewfinder.search.verdicts import Verdict
 from viewfinder.server.conversations import schemas
-from viewfinder.server.conversations.pools import RetrieverPool, session_picture_bias
-from viewfinder.server.conversations.schemas import Belief, Hit, SearchIn, SearchResults
+from viewfinder.server.conversations.pools import RetrieverPool, choose_picture_bias
+from viewfinder.server.conversations.schemas import Belief, SearchIn, SearchResults
 from viewfinder.server.database import SessionRow
 from viewfinder.server.pictures.library import make_hits, next_cursor, parse_cursor
 from viewfinder.session.resolve import ImageFile
@@ -48,40 +48,51 @@ from viewfinder.wording.clauses import Clauses, split_clauses
 
 if TYPE_CHECKING:
     from viewfinder.server.access.tokens import Caller
-    from viewfinder.server.conversations.open_sessions import OpenSession
     from viewfinder.server.pictures.uploads import Uploads
 
 OWN_IMAGE = "your image"
 
-MAX_TURNS = 2000
+MAX_IMPORTED = 2000
 """The most turns of an imported conversation."""
 
 MAX_NODES = 10_000
 """The most turns of any conversation, with all its branches: all are read again whenever the conversation is."""
 
 
-def parse_turn(given: schemas.TurnIn, pending: Question | None) -> Turn:
-    """The turn that was sent; `pending` is the question that an answer without one answers.
+def parse_turn(given: schemas.TurnIn, pending: Question | None) -> Turn:  # noqa: PLR0911 (one line a kind of turn)
+    """The turn in a request; `pending` is the question that an answer without one answers.
 
     Raises:
         BadInput: an answer to nothing.
     """
-    if answers_open_question(given) and pending is None:
-        verb = "skip" if isinstance(given, schemas.SkipTurn) else "answer"
-        raise BadInput(f"there is no question to {verb}: say what you are looking for instead")
-    try:
-        return turn_from_json(given.model_dump(exclude_none=True), pending=pending)
-    except ValueError as error:
-        raise BadInput(str(error)) from error
+    match given:
+        case schemas.SayTurn(say=text):
+            return Say(text)
+        case schemas.LikeTurn(like=picture, but=text, turn=at, attributes=attributes):
+            return Like(picture, text, at, None if attributes is None else tuple(attributes))
+        case schemas.ShowTurn(show=upload, but=text, attributes=attributes):
+            return Show(upload, text, None if attributes is None else tuple(attributes))
+        case schemas.RejectTurn(reject=pictures, text=text):
+            return Reject(tuple(pictures), text)
+        case schemas.KeepTurn(keep=attribute, turn=number):
+            return Keep(attribute, number)
+        case schemas.BackToTurn(back_to=number):
+            return BackTo(number)
+        case schemas.AnswerTurn(question=asked) | schemas.SkipTurn(question=asked):
+            verb, text = ("answer", given.answer) if isinstance(given, schemas.AnswerTurn) else ("skip", "")
+            question = pending if asked is None else question_from_api(asked)
+            if question is None:
+                raise BadInput(f"there is no question to {verb}: say what you are looking for instead")
+            return Answer(question, text)
 
 
 def answers_open_question(given: schemas.TurnIn) -> bool:
-    """Whether it is about the question that is open, whichever that is."""
+    """Whether a turn is about the open question, without naming it."""
     return isinstance(given, schemas.AnswerTurn | schemas.SkipTurn) and given.question is None
 
 
 def question_to_api(question: Question | None) -> schemas.Question | None:
-    """A question as it goes out; it is ours, so the limits on input do not apply."""
+    """A question as the API has it; unchecked, as the limits are for the questions of clients."""
     if question is None:
         return None
     return schemas.Question.model_construct(
@@ -94,6 +105,12 @@ def question_to_api(question: Question | None) -> schemas.Question | None:
     )
 
 
+def question_from_api(asked: schemas.Question) -> Question:
+    """A question that a client gives with its answer."""
+    choices, examples = tuple(asked.choices), tuple(asked.examples)
+    return Question(asked.text, choices, asked.by, asked.why, asked.attribute, examples)
+
+
 def parse_conversation(document: Mapping[str, Any]) -> Conversation:
     """The conversation in an imported document.
 
@@ -101,8 +118,8 @@ def parse_conversation(document: Mapping[str, Any]) -> Conversation:
         BadInput: it is none, has too many turns, or text that no database keeps.
     """
     turns = document.get("turns")
-    if isinstance(turns, list) and len(turns) > MAX_TURNS:
-        raise BadInput(f"this conversation has {len(turns)} turns: at most {MAX_TURNS} can be imported")
+    if isinstance(turns, list) and len(turns) > MAX_IMPORTED:
+        raise BadInput(f"this conversation has {len(turns)} turns: at most {MAX_IMPORTED} can be imported")
     try:
         if b"\0" in json.dumps(document, ensure_ascii=False).encode().replace(b"\\u0000", b"\0"):
             raise BadInput("this conversation has characters that are no text (NUL): take them out")
@@ -126,7 +143,7 @@ def check_length(turns: int) -> None:
 
 
 def session_to_api(row: SessionRow) -> schemas.Session:
-    """A conversation as it goes out; which retriever a study compares stays hidden."""
+    """A conversation as the API has it; the retriever that a study compares stays hidden."""
     return schemas.Session.model_validate({**vars(row), "retriever": None if row.hidden else row.retriever})
 
 
@@ -152,74 +169,58 @@ def tree_to_api(row: SessionRow, conversation: Conversation, times: dict[int, fl
     return schemas.SessionTree(**known, turns=len(conversation), tree=nodes, path=path)
 
 
-@dataclass(frozen=True)
-class ResultPage:
-    """Some of the results of a query; `next` is the cursor of those after them, None if there are no more.
-
-    `missing`: pictures that could not be searched. `unheard`: as in `Hits`.
-    """
-
-    hits: list[Hit]
-    total: int
-    next: str | None
-    query: Query
-    adapters: tuple[str, ...]
-    verdict: Verdict
-    missing: int
-    unheard: tuple[str, ...]
-
-
-def read_page(ranking: Ranking, n: int, start: int, *, why: bool = False) -> ResultPage:
-    """The `n` results after the first `start`."""
+def read_page(ranking: Ranking, n: int, start: int, *, why: bool = False) -> dict[str, Any]:
+    """The `n` results of a ranking after the first `start`, as the fields that `Results` and `SearchResults` share."""
     found = ranking.hits(n, start)
     reasons = ranking.why([hit.id for hit in found]) if why else None
-    hits = make_hits(ranking.gallery.snapshot, found, reasons)
-    following = next_cursor(start + len(hits), ranking.total)
-    query, verdict, unheard = ranking.query, ranking.verdict, ranking.unheard
-    return ResultPage(hits, ranking.total, following, query, ranking.adapters, verdict, ranking.missing, unheard)
+    rows = ranking.best(start + n)[start:].tolist()
+    total = ranking.total
+    return {
+        "verdict": ranking.verdict,
+        "results": make_hits(ranking.gallery.snapshot, found, reasons, rows=rows),
+        "total": total,
+        "next": next_cursor(start + len(found), total),
+        "adapters": list(ranking.adapters),
+        "missing": ranking.missing,
+        "unheard": list(ranking.unheard),
+    }
 
 
-def first_page(session: Session, hits: Hits, where: Mapping[str, str]) -> ResultPage:
-    """The page of a turn just searched, without searching again."""
-    gallery, query = session.gallery, session.last_query
-    assert gallery is not None, "the search saw a gallery"
-    shown, total = make_hits(gallery.snapshot, hits, rows=session.last_rows), 0
-    if query.parts:  # as `Ranking.total`
-        out = [row for picture in query.excluded if (row := gallery.snapshot.row_of(picture)) is not None]
-        if where:
-            allowed_n = gallery.snapshot.where(where)
-            total = int(allowed_n.sum()) - int(allowed_n[out].sum())
-        else:
-            total = len(gallery) - len(out)
-    following = next_cursor(len(shown), total)
-    return ResultPage(shown, total, following, query, session.adapters, hits.verdict, hits.missing, hits.unheard)
+@dataclass(frozen=True)
+class SeenSession:
+    """A conversation as it was when it was read, with a session that only its reader uses.
+
+    `asking`: the turn after which a question is still being chosen, None: it is not. `replies`: answers in words that
+    were written, by number of turn.
+    """
+
+    row: SessionRow
+    session: Session
+    asking: int | None
+    replies: dict[int, str]
 
 
-def results_to_api(held: OpenSession, number: int, page: ResultPage, seen: Session, started: float) -> schemas.Results:
-    """The results of a turn, as they go out; `seen`: the conversation as the requested retriever has it."""
-    assert held.session is not None and held.row is not None
-    conversation = held.session.conversation
-    answer = None
-    if not held.row.hidden and (kind := seen.answered_at(number)) is not None:
-        answer = schemas.Answered(kind=kind, text=held.replies.get(number) if kind == "words" else None)
-    done = {} if held.row.hidden else seen.operations(number)
-    operations = [schemas.Operation(said=said, **asdict(each)) for said, some in done.items() for each in some]
+def results_to_api(
+    seen: SeenSession, number: int, ranking: Ranking, started: float, *, n: int | None = None, start: int = 0
+) -> schemas.Results:
+    """The results of a turn as the API has them: `n` (by default, as many as the conversation has) from `start` on."""
+    session, hidden = seen.session, seen.row.hidden
+    conversation, answer = session.conversation, None
+    page = read_page(ranking, n or seen.row.n, start)
+    if hidden:
+        page["adapters"] = []  # they would name the retriever, which a study compares
+    elif (kind := session.answered_at(number)) is not None:
+        answer = schemas.Answered(kind=kind, text=seen.replies.get(number) if kind == "words" else None)
+    done = {} if hidden else session.operations(number)
     return schemas.Results(
+        **page,
         turn=number,
-        verdict=page.verdict,
-        results=page.hits,
-        total=page.total,
-        next=page.next,
-        beliefs=find_beliefs(page.query, conversation, conversation.path(number)),
-        # In a study these would name the retriever.
-        adapters=[] if held.row.hidden else list(page.adapters),
-        operations=operations,
-        question=question_to_api(conversation.node(number).asked),
-        asking=held.is_asking(number),
+        beliefs=find_beliefs(ranking.query, conversation, conversation.path(number)),
+        operations=[schemas.Operation(said=said, **asdict(each)) for said, some in done.items() for each in some],
+        question=question_to_api(conversation.nodes[number].asked),
+        asking=seen.asking == number,
         answer=answer,
         elapsed_ms=milliseconds_since(started),
-        missing=page.missing,
-        unheard=list(page.unheard),
     )
 
 
@@ -249,23 +250,14 @@ def search_once(retrievers: RetrieverPool, uploads: Uploads, caller: Caller, giv
         conversation=conversation,
         image_file=image_file,
         whose=caller.token or "",
-        picture_bias=session_picture_bias(retriever, None, pictures_alone=True),
+        picture_bias=choose_picture_bias(retriever, None, pictures_alone=True),
     )
     page = read_page(session.ranking(), given.n, parse_cursor(given.cursor), why=given.why)
-    return SearchResults(
-        verdict=page.verdict,
-        results=page.hits,
-        total=page.total,
-        next=page.next,
-        adapters=list(page.adapters),
-        elapsed_ms=milliseconds_since(started),
-        missing=page.missing,
-        unheard=list(page.unheard),
-    )
+    return SearchResults(**page, elapsed_ms=milliseconds_since(started))
 
 
 def _parse_search(given: SearchIn, gallery: Gallery, image_file: ImageFile) -> list[Turn]:
-    """The search as turns; what they name is there."""
+    """The turns that make a search. Raises UnknownName: a picture or upload that they name does not exist."""
     if given.like is not None and given.show is not None:
         raise BadInput("a search goes on from one picture: give `like` or `show`, not both")
     first: Turn
@@ -316,16 +308,16 @@ def find_beliefs(query: Query, conversation: Conversation, path: Sequence[Node])
         for known in query.evidence
         if known.turn not in in_parts
     ]
-    chips = [*_merged(found), *_rejections(query, conversation, path)]
+    chips = [*_merge_chips(found), *_list_rejections(query, conversation, path)]
     chips.sort(key=lambda chip: chip.turn)  # stable: within a turn in the retriever's order
-    in_words = Counter(chip.turn for chip in chips if _in_words(chip))
+    in_words = Counter(chip.turn for chip in chips if _is_in_words(chip))
     return [
         Belief(
             turn=chip.turn,
             label=tidy_commas(chip.label),
             kind=chip.kind,
             weight=round(chip.weight, 4),
-            without=_without(nodes[chip.turn], chip, in_words[chip.turn]) if chip.turn in nodes else None,
+            without=_turn_without(nodes[chip.turn], chip, in_words[chip.turn]) if chip.turn in nodes else None,
         )
         for chip in chips
     ]
@@ -360,7 +352,7 @@ def tidy_commas(text: str) -> str:
     return re.sub(r"\s+,", ",", text)
 
 
-def _merged(known: Sequence[Chip]) -> list[Chip]:
+def _merge_chips(known: Sequence[Chip]) -> list[Chip]:
     """One chip for one label of a turn, joined by words and contrasts that a catalogue value of the turn names."""
     merged: dict[tuple[int, str], Chip] = {}
     named = {(chip.turn, chip.column_value): chip.label for chip in known if chip.column_value is not None}
@@ -379,7 +371,7 @@ def _is_rejection(part: Part) -> bool:
     return part.kind == "picture" and part.weight < 0
 
 
-def _rejections(query: Query, conversation: Conversation, path: Sequence[Node]) -> list[Chip]:
+def _list_rejections(query: Query, conversation: Conversation, path: Sequence[Node]) -> list[Chip]:
     """A chip for each turn that rejected pictures, if any of them is still excluded."""
     chips = []
     for node in path:
@@ -393,19 +385,19 @@ def _rejections(query: Query, conversation: Conversation, path: Sequence[Node]) 
     return chips
 
 
-def _without(node: Node, chip: Chip, in_words: int) -> dict[str, Any] | None:
+def _turn_without(node: Node, chip: Chip, in_words: int) -> dict[str, Any] | None:
     """The turn without this belief, one of so many `in_words`; None if nothing would remain of it, or no turn says
     exactly that."""
     match node.turn:
         case Say(text):
             rest = None if in_words == 1 else remove_clause(text, chip.label)
             return {"say": rest} if rest else None
-        case Like(text=text) | Show(text=text) if not _in_words(chip):
+        case Like(text=text) | Show(text=text) if not _is_in_words(chip):
             return {"say": text} if text.strip() else None
         case Like(text=text) | Show(text=text):
             rest = "" if in_words == 1 else remove_clause(text, chip.label)
             return None if rest is None else turn_to_json(replace(node.turn, text=rest))
-        case Reject(pictures, text) if not _in_words(chip):
+        case Reject(pictures, text) if not _is_in_words(chip):
             return {"reject": [], "text": text} if pictures and text.strip() else None
         case Reject(pictures, text):
             rest = "" if in_words == 1 else remove_clause(text, chip.label)
@@ -414,5 +406,5 @@ def _without(node: Node, chip: Chip, in_words: int) -> dict[str, Any] | None:
             return None
 
 
-def _in_words(chip: Chip) -> bool:
+def _is_in_words(chip: Chip) -> bool:
     return chip.kind not in PICTURE_KINDS and chip.kind != "rejected"

@@ -1,4 +1,4 @@
-"""All conversations of a server. Every method is for any thread; one conversation is one thread's at a time.
+"""All conversations of a server. Any thread may call any method; a conversation serves one thread at a time.
 
 Methods with a `public` refuse to change conversations that belong to a study, if it is True: the study changes those.
 """
@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING
@@ -21,27 +21,25 @@ from viewfinder.conversation import Conversation, Node, PictureId, Question
 from viewfinder.search.ranking import Ranking
 from viewfinder.server.conversations import schemas
 from viewfinder.server.conversations.answers import (
+    SeenSession,
     answers_open_question,
     check_length,
-    first_page,
-    milliseconds_since,
     parse_conversation,
     parse_turn,
-    read_page,
     results_to_api,
     search_once,
     session_to_api,
     tree_to_api,
 )
-from viewfinder.server.conversations.editing import following_turns, repeat_turns
-from viewfinder.server.conversations.open_sessions import OpenSession, OpenSessions, taken_elsewhere
+from viewfinder.server.conversations.editing import find_following_turns, repeat_turns
+from viewfinder.server.conversations.open_sessions import OpenSessions, turn_taken
 from viewfinder.server.conversations.pools import DEFAULT, QuestionerPool, RetrieverPool, predict_picture_attributes
+from viewfinder.server.conversations.questions import OpenSession
 from viewfinder.server.conversations.sent_twice import check_same
 from viewfinder.server.database import AlreadySaid, FeedbackRow, Said, SessionRow, TurnTaken
 from viewfinder.server.pictures.library import parse_cursor
 from viewfinder.server.problems import Problem, not_found
 from viewfinder.session.session import Session
-from viewfinder.stopping import stoppable
 
 if TYPE_CHECKING:
     from viewfinder.library import Library
@@ -53,15 +51,6 @@ if TYPE_CHECKING:
 _ID = re.compile(r"[0-9a-f-]{36}")
 _BEGUN = uuid.UUID("5f8d3a52-0a0e-4a57-9d0c-6c1f1b7a4e21")
 """The namespace of the ids of conversations that were begun with a key."""
-
-
-@dataclass(frozen=True)
-class SeenSession:
-    """A conversation as it was when it was read: `known` is shared by all, `session` is for this reader."""
-
-    known: OpenSession
-    row: SessionRow
-    session: Session
 
 
 class Conversations:
@@ -81,14 +70,11 @@ class Conversations:
         self._feedback = feedback
         self._uploads = uploads
         self._open = OpenSessions(sessions, self.retrievers, self.questioners, uploads, settings.sessions_in_memory)
+        self.is_long, self.choose_question = self._open.is_long, self._open.questions.choose
 
     def __len__(self) -> int:
-        """How many sessions are open."""
+        """The number of sessions in memory."""
         return len(self._open)
-
-    def is_long(self, id: str) -> bool:
-        """Whether work on a conversation is known to take long."""
-        return self._open.is_long(id)
 
     # -- conversations as a whole
 
@@ -112,16 +98,16 @@ class Conversations:
 
     def tree(self, caller: Caller, id: str) -> schemas.SessionTree:
         """A conversation with all its branches."""
-        row = self._row(caller, id)
+        row = self._find_row(caller, id)
         return tree_to_api(row, self._sessions.conversation(id), self._sessions.times(id))
 
     def change(self, caller: Caller, id: str, given: schemas.SessionChange, *, public: bool = False) -> schemas.Session:
-        """Another name, retriever, questioner, filter or leaning from now on.
+        """Gives a conversation another name, retriever, questioner, filter or leaning from now on.
 
         Raises:
             UnknownName, BadInput, Problem: as `create`.
         """
-        self._row(caller, id, public=public)
+        self._find_row(caller, id, public=public)
         self._check(given.retriever, given.questioner, given.where)
         changed = self._sessions.change(id, **given.model_dump(), at=time.time())
         if changed is None:
@@ -130,15 +116,15 @@ class Conversations:
 
     def delete(self, caller: Caller, id: str, *, public: bool = False) -> None:
         """Forgets a conversation."""
-        self._row(caller, id, public=public)
-        with self._open.held(id) as held:
-            held.abandon_question()
+        self._find_row(caller, id, public=public)
+        with self._open.hold(id) as held:
+            held.drop_question()
             held.forget()
             self._sessions.delete(id)
 
     def export(self, caller: Caller, id: str) -> schemas.Exported:
         """A conversation as a document."""
-        row = self._row(caller, id)
+        row = self._find_row(caller, id)
         return schemas.Exported(
             name=row.name,
             retriever=None if row.hidden else row.retriever,
@@ -150,10 +136,10 @@ class Conversations:
         )
 
     def import_(self, caller: Caller, document: schemas.Exported) -> schemas.SessionTree:
-        """A new conversation, as a document says it went.
+        """A new conversation with all turns of a document.
 
         Raises:
-            UnknownName, BadInput: it is no conversation, or says what is not here.
+            UnknownName, BadInput: it is no conversation, or names a part that is not here.
         """
         conversation = parse_conversation(document.conversation)
         kept = document.model_dump(include={"name", "questioner", "where", "n", "leaning"})
@@ -173,78 +159,58 @@ class Conversations:
     def take(
         self, caller: Caller, id: str, turn: schemas.TurnIn, key: RequestKey | None = None, *, public: bool = False
     ) -> schemas.Results:
-        """One turn, and its results at once; `choice` then chooses the question.
+        """Takes a turn and returns its results at once; `choose_question` then chooses the question.
 
         A question that is still being chosen is abandoned, unless the turn answers it. With a `key` that took a turn
-        before, nothing is said: that turn is answered again, with its results in the present collection.
+        before, none is taken: that turn is answered again, with its results in the present collection.
 
         Raises:
             BadInput, UnknownName: the turn cannot be taken; the conversation stays as it was.
-            Problem: 404; 409, somebody else has taken a turn in the meantime, or the retriever is not prepared; 422,
-                the key came with another turn.
+            Problem: 404; 409, another turn was taken meanwhile, or the retriever is not prepared; 422, the key
+                came with another turn.
         """
-        try:
-            return self._take(caller, id, turn, key, public=public)
-        except AlreadySaid as again:
-            return self.results(caller, id, again.said.number)
-
-    def _take(
-        self, caller: Caller, id: str, turn: schemas.TurnIn, key: RequestKey | None, *, public: bool
-    ) -> schemas.Results:
         if answers_open_question(turn):
             self.open_question(caller, id, key, public=public).result()
         started = time.perf_counter()
         if self.is_long(id):  # if its state so far must be computed, that is done without holding the conversation
-            seen = self._seen_by(caller, id, 0, public=public).session
-            if not seen.is_remembered:
-                seen.ranking()
-        with self._loaded(caller, id, public=public) as (held, row, session):
-            self._check_new(id, key)
-            known = len(session.conversation.nodes)
-            check_length(known)
-            hits = session.search(parse_turn(turn, session.question))
-            elapsed_ms, number = milliseconds_since(started), session.conversation.here.number
-            results = results_to_api(held, number, first_page(session, hits, row.where), session, started)
-            # Last: until then the work may be stopped, and nothing was said.
-            self._open.record(held, known, elapsed_ms, key)
-            return results
-
-    def choice(self, id: str, number: int) -> Future[Question | None]:
-        """The question after a turn, as soon as it is known: its choice begins now, if that has not been done.
-
-        None if no question is worth asking, or if the conversation continues before it is chosen.
-        """
-        with self._open.held(id) as held:
-            begun = self._open.begin_question(id, held)
-            if held.pending is not None and held.pending.number == number:
-                found = held.pending.done
-            else:
-                found = self._open.wait_for_question(id, number)
-        if begun is not None:
-            with stoppable(None):  # others wait for it
-                begun()
-        return found
+            alone = self._see(caller, id, 0, public=public).session
+            if not alone.is_remembered:
+                alone.ranking()
+        try:
+            with self._load(caller, id, public=public) as (held, row, session):
+                self._check_new(id, key)
+                known = len(session.conversation.nodes)
+                check_length(known)
+                ranking = session.take_turn(parse_turn(turn, session.question)).ranking
+                number = session.conversation.nodes[-1].number
+                seen = SeenSession(row, session, number if session.question_due else None, held.replies)
+                results = results_to_api(seen, number, ranking, started)
+                # Last: until then the work may be stopped, and the turn was not taken.
+                self._open.record(held, known, results.elapsed_ms, key)
+                return results
+        except AlreadySaid as again:
+            return self.results(caller, id, again.said.number)
 
     def open_question(
         self, caller: Caller, id: str, key: RequestKey | None = None, *, public: bool = False
     ) -> Future[Question | None]:
         """The question that an answer would answer now, as soon as it is known.
 
-        An answer with a `key` that was said already answers none: nothing is waited for.
+        There is none for an answer with a `key` that took a turn before.
 
         Raises:
             Problem: 404, or 403 in a study.
         """
-        with self._loaded(caller, id, public=public) as (_, _, session):
+        with self._load(caller, id, public=public) as (_, _, session):
             number = session.conversation.here.number
-            if self.said(id, key) is not None:
+            if self.find_said(id, key) is not None:
                 nothing = Future[Question | None]()
                 nothing.set_result(None)
                 return nothing
-        return self.choice(id, number)
+        return self.choose_question(id, number)
 
-    def said(self, id: str, key: RequestKey | None) -> Said | None:
-        """What a request has said in this conversation, if it was here before.
+    def find_said(self, id: str, key: RequestKey | None) -> Said | None:
+        """The turn that a request with this key has taken before in this conversation; None if there was none.
 
         Raises:
             Problem: 422, the key came with another turn.
@@ -255,13 +221,13 @@ class Conversations:
         return found
 
     def _check_new(self, id: str, key: RequestKey | None) -> None:
-        """Raises AlreadySaid where a request with this key was here before; Problem, as `said`."""
-        if (found := self.said(id, key)) is not None:
+        """Raises AlreadySaid if a request with this key was here before; Problem, as `find_said`."""
+        if (found := self.find_said(id, key)) is not None:
             raise AlreadySaid(found)
 
     def question(self, id: str, number: int) -> Question | None:
-        """The question asked after a turn, awaited if need be."""
-        return self.choice(id, number).result()
+        """The question asked after a turn; waits until it is known."""
+        return self.choose_question(id, number).result()
 
     def results(
         self,
@@ -278,9 +244,8 @@ class Conversations:
         `retriever`: the results of another one, from the same conversation.
         """
         started, start = time.perf_counter(), parse_cursor(cursor)
-        seen = self._seen_by(caller, id, number, retriever)
-        page = read_page(seen.session.ranking(number), n or seen.row.n, start)
-        return results_to_api(seen.known, number, page, seen.session, started)
+        seen = self._see(caller, id, number, retriever)
+        return results_to_api(seen, number, seen.session.ranking(number), started, n=n, start=start)
 
     def reply(self, caller: Caller, id: str, number: int) -> Iterator[str]:
         """The words that a turn is answered with, in pieces; none where it is answered with pictures, or in a study.
@@ -291,31 +256,29 @@ class Conversations:
         Raises:
             Problem: 404, there is no such conversation or turn.
         """
-        seen = self._seen_by(caller, id, number)
+        seen = self._see(caller, id, number)
         pieces = iter(()) if seen.row.hidden else seen.session.reply(number)
 
-        def written() -> Iterator[str]:
+        def write_reply() -> Iterator[str]:
             text = ""
             for piece in pieces:
                 text += piece
                 yield piece
-            with self._open.held(id) as held:
-                if held.session is seen.known.session:
-                    held.replies[number] = text
+            seen.replies[number] = text  # without effect if the session was read again meanwhile
 
-        return written()
+        return write_reply()
 
     def ranking(self, caller: Caller, id: str, number: int, retriever: str | None = None) -> Ranking:
-        """The collection as a turn leaves it: not to be kept, it is large."""
-        return self._seen_by(caller, id, number, retriever).session.ranking(number)
+        """The collection as a turn orders it. It is large: do not keep it."""
+        return self._see(caller, id, number, retriever).session.ranking(number)
 
-    def shown(self, caller: Caller, id: str, number: int) -> tuple[PictureId, ...]:
+    def list_shown(self, caller: Caller, id: str, number: int) -> tuple[PictureId, ...]:
         """The first page of a turn's results, as it was then.
 
         Raises:
             Problem: 404, there is no such conversation or turn.
         """
-        with self._loaded(caller, id) as (_, _, session):
+        with self._load(caller, id) as (_, _, session):
             return _find_node(session.conversation, number).shown
 
     def edit(
@@ -328,67 +291,54 @@ class Conversations:
         *,
         public: bool = False,
     ) -> schemas.Replay:
-        """Another turn in the place of one (None: no turn), on a branch of its own where all that followed is repeated.
+        """Puts another turn in the place of one (None: no turn), on a new branch where all turns after it are repeated.
 
-        With a `key` that made an edit before, nothing is said: that is answered again.
+        With a `key` that made an edit before, nothing is done: that edit is answered again.
 
         Raises:
             BadInput, UnknownName: there is nothing to change, or the new turn cannot be taken; all stays as it was.
             Problem: as `take`.
         """
+        started = time.perf_counter()
+        seen = self._see(caller, id, number, public=public)
+        edited, before = seen.session, seen.session.conversation
+        known = len(before.nodes)
         try:
-            return self._edit(caller, id, number, turn, key, public=public)
+            self._check_new(id, key)
+            check_length(known + len(find_following_turns(before, number)) + 1)
+            snapshot = self.retrievers.gallery(seen.row.retriever).snapshot
+            repeated = repeat_turns(
+                edited,
+                number,
+                None if turn is None else partial(parse_turn, turn),
+                lambda picture: snapshot.row_of(picture) is not None,
+            )
+            here = edited.conversation.here.number
+            seen = replace(seen, asking=here if edited.question_due else None)
+            results = results_to_api(seen, here, edited.ranking(), started)
+            replay = {"numbers": repeated.numbers, "left_out": repeated.left_out}
+            with self._load(caller, id, public=public) as (held, _, session):
+                self._check_new(id, key)
+                if len(session.conversation.nodes) != known:
+                    raise turn_taken(TurnTaken(known))
+                # A question may have been noted meanwhile.
+                nodes = (*session.conversation.nodes, *edited.conversation.nodes[known:])
+                edited.conversation, held.session = Conversation(nodes), edited
+                self._open.record(held, known, results.elapsed_ms, key, None if key is None else replay)
+            return schemas.Replay(**replay, results=results)
         except AlreadySaid as again:
             told = again.said.replay or {"numbers": {}, "left_out": []}
             return schemas.Replay(**told, results=self.results(caller, id, again.said.number))
 
-    def _edit(
-        self,
-        caller: Caller,
-        id: str,
-        number: int,
-        turn: schemas.TurnIn | None,
-        key: RequestKey | None,
-        *,
-        public: bool,
-    ) -> schemas.Replay:
-        started = time.perf_counter()
-        seen = self._seen_by(caller, id, number, public=public)
-        self._check_new(id, key)
-        row, edited = seen.row, seen.session
-        before = edited.conversation
-        known = len(before.nodes)
-        check_length(known + len(following_turns(before, number)) + 1)
-        snapshot = self.retrievers.gallery(row.retriever).snapshot
-        repeated = repeat_turns(
-            edited,
-            number,
-            None if turn is None else partial(parse_turn, turn),
-            lambda picture: snapshot.row_of(picture) is not None,
-        )
-        page = read_page(edited.ranking(), row.n, 0)
-        elapsed_ms, here = milliseconds_since(started), edited.conversation.here.number
-        results = results_to_api(replace(seen.known, session=edited), here, page, edited, started)
-        replay = {"numbers": repeated.numbers, "left_out": repeated.left_out}
-        with self._loaded(caller, id, public=public) as (held, _, session):
-            self._check_new(id, key)
-            if len(session.conversation.nodes) != known:
-                raise taken_elsewhere(TurnTaken(known))
-            # A question may have been noted meanwhile.
-            nodes = (*session.conversation.nodes, *edited.conversation.nodes[known:])
-            edited.conversation, held.session = Conversation(nodes), edited
-            self._open.record(held, known, elapsed_ms, key, None if key is None else replay)
-        return schemas.Replay(**replay, results=results)
-
     # -- found
 
-    def found(self, caller: Caller, id: str, given: schemas.Found, *, public: bool = False) -> schemas.FoundAnswer:
-        """Notes which picture was meant.
+    def note_found(self, caller: Caller, id: str, given: schemas.Found, *, public: bool = False) -> schemas.FoundAnswer:
+        """Notes the picture that was meant, with the conversation.
 
         Raises:
             UnknownName: it is not in this library.
         """
-        seen = self._seen_by(caller, id, given.turn or 0, public=public)
+        seen = self._see(caller, id, given.turn or 0, public=public)
         conversation = seen.session.conversation
         node = conversation.here if given.turn is None else conversation.nodes[given.turn]
         bounds = seen.session.ranking(node.number).rank_bounds(given.picture)
@@ -400,15 +350,15 @@ class Conversations:
         self._feedback.create(noted)
         return schemas.FoundAnswer(id=noted.id, picture=noted.picture, turn=noted.node, rank=rank + 1)
 
-    def feedback_lines(self) -> Iterator[str]:
-        """All that was found, as JSON lines, without who found it."""
+    def list_feedback(self) -> Iterator[str]:
+        """All pictures that were meant, as JSON lines, without the people who looked for them."""
         rows = self._feedback.all()
         first = list(islice(rows, 1))  # a database that is away is noticed before an answer has begun
         return map(_feedback_line, chain(first, rows))
 
     def rank_bounds(self, id: str, picture: PictureId, number: int | None = None) -> tuple[int, int]:
         """The 0-based rank of a picture after a turn (by default, the newest), at best and at worst."""
-        with self._open.held(id) as held:
+        with self._open.hold(id) as held:
             row = self._sessions.get(id)
             if row is None:
                 raise not_found("session", id)
@@ -420,18 +370,18 @@ class Conversations:
     # -- attributes
 
     def attributes(self, caller: Caller, id: str, picture: PictureId) -> schemas.PictureAttributes:
-        """What a conversation's retriever sees in a picture; nothing in a study, as it would tell the retriever.
+        """The attributes that a conversation's retriever sees in a picture; none in a study, as they would reveal it.
 
         Raises:
             Problem: 404, there is no such conversation or picture.
         """
-        row = self._row(caller, id)
+        row = self._find_row(caller, id)
         if row.hidden:
             return schemas.PictureAttributes(attributes=[], known=[])
         return predict_picture_attributes(self.retrievers, self._uploads, caller, row.retriever, like=picture)
 
     def search(self, caller: Caller, given: schemas.SearchIn) -> schemas.SearchResults:
-        """One search that is not kept; raises as `search_once`."""
+        """A search without a conversation; raises as `search_once`."""
         return search_once(self.retrievers, self._uploads, caller, given)
 
     # -- inside
@@ -453,7 +403,7 @@ class Conversations:
         row = SessionRow(id=id, owner=caller.token, **given.model_dump(), created=now, updated=now, hidden=hidden)
         return self._sessions.begin(row)
 
-    def _row(self, caller: Caller, id: str, *, public: bool = False) -> SessionRow:
+    def _find_row(self, caller: Caller, id: str, *, public: bool = False) -> SessionRow:
         row = self._sessions.get(id) if _ID.fullmatch(id) else None
         if row is None or not caller.may_see(row.owner):
             raise not_found("session", id)
@@ -462,15 +412,15 @@ class Conversations:
         return row
 
     @contextmanager
-    def _loaded(
+    def _load(
         self, caller: Caller, id: str, *, public: bool = False
     ) -> Iterator[tuple[OpenSession, SessionRow, Session]]:
-        """A session for this thread alone, as the database has it now.
+        """A session for this thread alone, up to date with the database.
 
-        If its turns change and then something fails, its next user reads it again.
+        If its turns change and then something fails, it is read again before it is next used.
         """
-        with self._open.held(id) as held:
-            row = self._row(caller, id, public=public)
+        with self._open.hold(id) as held:
+            row = self._find_row(caller, id, public=public)
             session = self._open.load(held, row)
             before = session.conversation
             try:
@@ -480,20 +430,21 @@ class Conversations:
                     held.forget()
                 raise
 
-    def _seen_by(
+    def _see(
         self, caller: Caller, id: str, number: int, retriever: str | None = None, *, public: bool = False
     ) -> SeenSession:
-        """The conversation as its retriever, or another one, has it; there is a turn of this number.
+        """A session of its own for one reader, with the conversation's retriever or another one; turn `number` exists.
 
-        Reading it may take long, and the conversation may go on meanwhile.
+        Reading may take long, and the conversation may go on meanwhile.
         """
-        with self._loaded(caller, id, public=public) as (held, row, session):
+        with self._load(caller, id, public=public) as (held, row, session):
             _find_node(session.conversation, number)
             other = None if retriever == row.retriever else retriever
             if other is not None and row.hidden:
                 raise Problem(403, "in-a-study", "this conversation belongs to a study: its retriever stays")
-            known = replace(held, replies=dict(held.replies) if other is None else {})
-            return SeenSession(known, row, self._open.new_session(row, session.conversation, other))
+            asking = None if held.due is None else held.due.number
+            replies = held.replies if other is None else {}
+            return SeenSession(row, self._open.new_session(row, session.conversation, other), asking, replies)
 
 
 def _find_node(conversation: Conversation, number: int) -> Node:

@@ -1,7 +1,7 @@
-"""Another turn in the place of one, or none: what followed is said again on a branch of its own, and nothing is lost.
+"""Editing a turn: another one in its place, or none, on a new branch where all turns after it are repeated.
 
 Numbers of turns change on the way, so what a turn refers to is renumbered. "None of these" keeps meaning the pictures
-that were on the screen when it was said. What makes no sense any more is left out, and named.
+that were on the screen at the time. Turns that make no sense any more are left out, with the reason.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from viewfinder.session.session import Session
 
 @dataclass
 class RepeatedTurns:
-    """What was said again: old number -> new number; what was not, with the reason; and the numbers of that."""
+    """Turns that were repeated, old number -> new number; those left out, with the reason; and their numbers."""
 
     numbers: dict[int, int] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
@@ -54,21 +54,21 @@ def repeat_turns(
     node = conversation.nodes[number]
     if isinstance(node.turn, BackTo):
         raise BadInput(f"turn {number} is a way back: there is nothing in it to change")
-    session.repeat(BackTo(_real(conversation, node.parent).number))
+    session.take_turn(BackTo(_find_meant(conversation, node.parent).number))
     again = RepeatedTurns(gone=set() if turn_of else {number})
     if turn_of is not None:
         pending = node.turn.question if isinstance(node.turn, Answer) else session.question
         turn = turn_of(pending)
         if isinstance(turn, BackTo):
             raise BadInput("a turn cannot become a way back: delete it, or go back and say something else")
-        session.repeat(turn)
+        session.take_turn(turn)
         again.numbers[number] = session.conversation.here.number
-    for follower in following_turns(conversation, number):
-        _repeat(session, conversation, follower, again, known)
+    for follower in find_following_turns(conversation, number):
+        _repeat_turn(session, conversation, follower, again, known)
     return again
 
 
-def following_turns(conversation: Conversation, number: int) -> tuple[Node, ...]:
+def find_following_turns(conversation: Conversation, number: int) -> tuple[Node, ...]:
     """The turns after turn `number`, on the way to the newest one below it."""
     below = {number}
     for node in conversation.nodes[number + 1 :]:
@@ -85,23 +85,23 @@ def renumber_turn(turn: Turn, conversation: Conversation, again: RepeatedTurns) 
     """
     match turn:
         case Keep(turn=at):
-            meant = _real(conversation, at)
+            meant = _find_meant(conversation, at)
             if meant.number in again.gone:
                 raise BadInput(f"it keeps something of turn {at}, which is not there any more")
             return replace(turn, turn=again.numbers.get(meant.number, at))
         case Like(turn=int(at)):
-            meant = _real(conversation, at)
+            meant = _find_meant(conversation, at)
             while meant.number in again.gone:  # go on from the turn before, then
-                meant = _real(conversation, meant.parent)
+                meant = _find_meant(conversation, meant.parent)
             return replace(turn, turn=again.numbers.get(meant.number, meant.number))
         case _:
             return turn
 
 
-def _repeat(
+def _repeat_turn(
     session: Session, conversation: Conversation, node: Node, again: RepeatedTurns, known: Callable[[PictureId], bool]
 ) -> None:
-    """One turn once more; the question that it answers is noted as asked before it."""
+    """Takes a turn again; the question that it answers is noted as asked before it."""
     assert node.turn is not None
     shown = conversation.nodes[node.parent].shown
     try:
@@ -113,15 +113,15 @@ def _repeat(
         before = session.conversation
         if isinstance(turn, Answer) and turn.question.text and before.here.turn is not None:
             session.conversation = before.recorded(shown=before.here.shown, asked=turn.question)
-        session.repeat(turn)
+        session.take_turn(turn)
         again.numbers[node.number] = session.conversation.here.number
     except BadInput as error:
         again.gone.add(node.number)
         again.left_out.append(f"turn {node.number}, {describe_turn(node.turn, shown, own_image='your image')}: {error}")
 
 
-def _real(conversation: Conversation, number: int) -> Node:
-    """The node itself, or the one that it is a way back to."""
+def _find_meant(conversation: Conversation, number: int) -> Node:
+    """The node itself, or the one to which it goes back."""
     node = conversation.node(number)
     while isinstance(node.turn, BackTo):
         node = conversation.node(node.parent)

@@ -3,10 +3,10 @@
 A retriever that reads regions needs them for every picture, which takes as long as adding the pictures did. No
 conversation waits for that: such a retriever is refused until a job has made them. While pictures are added, it
 continues with those that it has seen. Retrievers that answer in words have a leaning to pictures; those that read
-attributes tell what they see in a picture.
+attributes predict them for a picture.
 
 A client names a questioner and nothing else. What it also needs (a language model, a file of trained questions,
-released dialogues) is set by the server, so that nobody outside chooses a path or an address.
+released dialogues) is set where the server is started, so that no client chooses a path or an address.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from viewfinder.errors import BadInput, EncoderMismatch, ViewfinderError
-from viewfinder.language import LoadsInBackground, load_language_model
 from viewfinder.pictures import decode_one
 from viewfinder.query import RegionSpace
 from viewfinder.questioners import PLUGINS as QUESTIONER_PLUGINS
@@ -35,7 +34,6 @@ from viewfinder.retrievers import PLUGINS, RETRIEVERS, AnsweringRetriever, Retri
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.raw_vectors import best_labels, check_fits, name_labels
 from viewfinder.server.conversations.schemas import MAX_LEANING, PictureAttribute, PictureAttributes, SessionIn
-from viewfinder.server.pictures.library import current_gallery
 from viewfinder.server.pictures.schemas import QuestionerInfo, Questioners, RetrieverInfo, Retrievers
 from viewfinder.server.problems import Problem, not_found
 from viewfinder.server.redaction import hide_paths, to_unicode
@@ -52,12 +50,11 @@ DEFAULT = "composer"
 MAX_MADE_IN_A_TURN = 32
 """For up to so many pictures a turn makes missing regions itself instead of refusing: about a second."""
 
-
-WAIT_S = 1.0
+OTHERS_VECTORS_S = 1.0
 """How long a turn waits for another one that computes a retriever's vectors of all pictures; there are few threads."""
 
-MAKE_S = 5.0
-"""How long it waits for those it has started itself; then it is refused, and they are computed all the same."""
+OWN_VECTORS_S = 5.0
+"""How long a turn waits for those it has started itself; then it is refused, and they are computed all the same."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +65,7 @@ class ReadablePictures:
     retriever: str
 
     def gallery(self) -> Gallery:
-        """Those of now; raises as `RetrieverPool.gallery`."""
+        """The pictures as they are now; raises as `RetrieverPool.gallery`."""
         return self.pool.gallery(self.retriever)
 
 
@@ -105,7 +102,7 @@ class RetrieverPool:
         Raises:
             Problem: there are no pictures, they are of another encoder, or their regions have yet to be made.
         """
-        retriever, gallery = self.retriever(name), current_gallery(self._library)
+        retriever, gallery = self.retriever(name), self._find_pictures()
         space = retriever.reads.space
         if space is None or self._prepared.get(name) is gallery:
             return gallery
@@ -116,7 +113,7 @@ class RetrieverPool:
         before = self._prepared.get(name)
         if before is not None and before.snapshot.space != gallery.snapshot.space:
             before = None
-        missing = self.missing(gallery) if retriever.reads.regions else 0
+        missing = self.count_missing(gallery) if retriever.reads.regions else 0
         if missing > MAX_MADE_IN_A_TURN:
             if before is None:
                 detail = f"{name} reads regions of pictures, and {missing} pictures have none yet: prepare it first"
@@ -124,9 +121,15 @@ class RetrieverPool:
             return before
         return self._with_block(name, gallery, space, before)
 
+    def _find_pictures(self) -> Gallery:
+        try:
+            return self._library.gallery()
+        except BadInput as error:
+            raise Problem(409, "no-pictures", "there are no pictures yet: add some first") from error
+
     def _with_block(self, name: str, gallery: Gallery, space: RegionSpace, before: Gallery | None) -> Gallery:
-        """The pictures, once they are in the retriever's space; a separate thread computes this, nobody waits long."""
-        if self._making.acquire(timeout=0 if before is not None else WAIT_S):
+        """The pictures in the retriever's space, which a separate thread computes; `before`: instead until it has."""
+        if self._making.acquire(timeout=0 if before is not None else OTHERS_VECTORS_S):
             made: Future[None] = Future()
 
             def make() -> None:
@@ -140,10 +143,10 @@ class RetrieverPool:
                 finally:
                     self._making.release()
 
-            # Not a thread that others wait for; it ends with the process.
+            # Of its own, and not of the pool: a server that stops does not wait for it.
             threading.Thread(target=make, name="blocks", daemon=True).start()
             with suppress(TimeoutError):
-                made.result(MAKE_S)
+                made.result(OWN_VECTORS_S)
         if self._prepared.get(name) is gallery:
             return gallery
         if before is not None:
@@ -151,7 +154,7 @@ class RetrieverPool:
         detail = f"{name} is looking at the pictures for the first time: try again in a while"
         raise Problem(503, "getting-ready", detail, headers={"Retry-After": "5"})
 
-    def missing(self, gallery: Gallery) -> int:
+    def count_missing(self, gallery: Gallery) -> int:
         """How many of these pictures have no regions, but a file to make them from."""
         snapshot = gallery.snapshot
         with self._counting:
@@ -162,24 +165,24 @@ class RetrieverPool:
                 self._missing = snapshot.generation, count
             return self._missing[1]
 
-    def listed(self) -> Retrievers:
-        """All there are, with the reason if one cannot be used."""
+    def list_all(self) -> Retrievers:
+        """All retrievers, each with the reason why it cannot be used, if it cannot."""
         try:
-            gallery: Gallery | None = current_gallery(self._library)
+            gallery: Gallery | None = self._find_pictures()
         except Problem:
             gallery = None
-        return Retrievers(retrievers=[self._info(name, gallery) for name in self.names()], default=DEFAULT)
+        return Retrievers(retrievers=[self._describe(name, gallery) for name in self.names()], default=DEFAULT)
 
-    def _info(self, name: str, gallery: Gallery | None) -> RetrieverInfo:
+    def _describe(self, name: str, gallery: Gallery | None) -> RetrieverInfo:
         missing, problem, leaning, needs, tells = 0, None, None, [], False
         try:
             retriever = self.retriever(name)
             declared = retriever.reads
             needs, tells = list(declared.needs), declared.predictor is not None
-            leaning = own_picture_bias(retriever)
+            leaning = find_picture_bias(retriever)
             if gallery is not None and declared.space is not None:
                 check_fits(declared.space, gallery.raw)
-                missing = self.missing(gallery) if declared.regions else 0
+                missing = self.count_missing(gallery) if declared.regions else 0
         except ViewfinderError as error:
             problem = " ".join(str(error).split())
         ready = problem is None and missing <= MAX_MADE_IN_A_TURN
@@ -189,7 +192,7 @@ class RetrieverPool:
         )
 
 
-def session_picture_bias(
+def choose_picture_bias(
     retriever: Retriever[Any], given: float | None, *, pictures_alone: bool = False
 ) -> float | None:
     """The picture bias for a session; None: the retriever's own, or it answers with pictures alone.
@@ -203,7 +206,7 @@ def session_picture_bias(
     return given if given is None or abs(given) < MAX_LEANING else math.copysign(math.inf, given)
 
 
-def own_picture_bias(retriever: Retriever[Any]) -> float | None:
+def find_picture_bias(retriever: Retriever[Any]) -> float | None:
     """A retriever's own picture bias, as it goes over the wire; None: it answers with pictures alone."""
     if not isinstance(retriever, AnsweringRetriever):
         return None
@@ -219,7 +222,7 @@ def predict_picture_attributes(
     like: str | None = None,
     show: str | None = None,
 ) -> PictureAttributes:
-    """What the retriever of this name sees in a picture of the library (`like`), or in an upload (`show`).
+    """The attributes that a retriever sees in a picture of the library (`like`), or in an upload (`show`).
 
     Raises:
         UnknownName, BadInput: there is no such retriever or upload; not exactly one of the two is given.
@@ -247,7 +250,7 @@ def predict_picture_attributes(
     )
 
 
-# -- who asks back
+# -- questioners
 
 MODEL, QUESTIONS, DIALOGUES = "language_model", "questions", "dialogues"
 """Settings that are a questioner's source."""
@@ -262,13 +265,15 @@ SOURCES = {
     "plugir": (MODEL,),
     "recorded": (DIALOGUES,),
 }
-"""The settings that may give a questioner its source: the first one set; other questioners get none."""
+"""The settings that may give a questioner its source: the first one set is used. Other questioners have none."""
 
 CAN_DO_WITHOUT = frozenset({"information_gain"})
-INSTEAD = "information_gain"
-"""The questioner for a conversation whose own cannot be used here (any more)."""
+"""Questioners that also ask without a source."""
 
-TRIED_AGAIN_S = 30.0
+STAND_IN = "information_gain"
+"""Asks in conversations whose own questioner cannot be used here (any more)."""
+
+RETRY_S = 30.0
 """How long a language model that did not answer counts as unusable."""
 
 PROBE, PROBE_S = "Question: is it red?\nAnswer:", 10.0
@@ -298,17 +303,17 @@ class QuestionerPool:
         self._trying = threading.Lock()
 
     def names(self) -> list[str]:
-        """Ours, and those of other packages that are set."""
+        """The built-in ones, and the configured ones of other packages."""
         return list(dict.fromkeys((*QUESTIONERS, *self._others)))
 
-    def listed(self) -> Questioners:
-        """All there are, with the reason if one cannot be used."""
-        found = [(name, self.problem(name)) for name in self.names()]
+    def list_all(self) -> Questioners:
+        """All questioners, each with the reason why it cannot be used, if it cannot."""
+        found = [(name, self.find_problem(name)) for name in self.names()]
         infos = [QuestionerInfo(name=name, ready=problem is None, problem=problem) for name, problem in found]
         return Questioners(questioners=infos, default=SessionIn().questioner)
 
     def check(self, name: str) -> None:
-        """Whether a conversation may have this questioner.
+        """Checks that a conversation may have this questioner.
 
         Raises:
             BadInput: the name has a source in it.
@@ -318,102 +323,102 @@ class QuestionerPool:
         if "=" in name:
             raise BadInput("a questioner is chosen by its name alone: what it needs is set where the server is started")
         QUESTIONER_PLUGINS.check_name(name, self.names())
-        problem = self.problem(name)
+        problem = self.find_problem(name)
         if problem is not None:
             raise Problem(409, "questioner-not-ready", problem, questioner=name)
 
-    def problem(self, name: str) -> str | None:
-        """Why it cannot be used here; None if it can."""
-        found = self._missing(name) or self._failure(self.spec(name))
-        return found or (self._model_problem() if self.is_slow(name) else None)
+    def find_problem(self, name: str) -> str | None:
+        """Why a questioner cannot be used here; None if it can."""
+        found = self._find_missing(name) or self._find_failure(self.find_spec(name))
+        return found or (self._find_model_problem() if self.is_slow(name) else None)
 
-    def spec(self, name: str) -> str:
-        """The name with its source, as `load_questioner` takes it."""
+    def find_spec(self, name: str) -> str:
+        """The name of a questioner with its source, as `load_questioner` takes it."""
         if name not in QUESTIONERS:
             return self._others[name]
-        given = self._given(name)
+        given = self._find_source(name)
         spec = f"{name}={given[1]}" if given else name
-        return name if name in CAN_DO_WITHOUT and self._failure(spec) else spec
+        return name if name in CAN_DO_WITHOUT and self._find_failure(spec) else spec
 
     def is_slow(self, name: str) -> bool:
-        """Whether it waits for a language model, rather than computing for some milliseconds."""
-        given = self._given(name)
+        """Whether a questioner waits for a language model, rather than computing for some milliseconds."""
+        given = self._find_source(name)
         return given is not None and given[0] == MODEL
 
-    def stands_in(self, name: str) -> tuple[str, str] | None:
+    def find_stand_in(self, name: str) -> tuple[str, str] | None:
         """Which questioner asks instead in a conversation set to `name`, and why; None if `name` itself can ask.
 
         A conversation may be older than the server's settings, or come from another server.
         """
-        if name in self.names() and not (self._missing(name) or self._failure(self.spec(name))):
+        if name in self.names() and not (self._find_missing(name) or self._find_failure(self.find_spec(name))):
             return None
-        return self.spec(INSTEAD), f"{name} cannot be used here: asked by {INSTEAD} instead"
+        return self.find_spec(STAND_IN), f"{name} cannot be used here: asked by {STAND_IN} instead"
 
-    def gave_up(self, name: str, error: ViewfinderError) -> None:
-        """It could be made but cannot ask: for example, trained questions do not fit these pictures."""
-        self._bad[self.spec(name)] = self._told(str(error))
+    def give_up(self, name: str, error: ViewfinderError) -> None:
+        """Notes that a questioner could be made but cannot ask: trained questions may not fit these pictures."""
+        self._bad[self.find_spec(name)] = self._hide_sources(str(error))
 
     def start(self) -> None:
-        """Tries the configured ones in the background; logs what cannot be used."""
-        threading.Thread(target=self._look, name="questioners", daemon=True).start()
+        """Tries the configured questioners in the background, and logs which cannot be used."""
+        threading.Thread(target=self._try_configured, name="questioners", daemon=True).start()
 
     # -- inside
 
-    def _look(self) -> None:
+    def _try_configured(self) -> None:
         if self._sources[MODEL]:
-            self._try()
-            if problem := self._model_problem():
+            self._try_model()
+            if problem := self._find_model_problem():
                 slow = ", ".join(name for name in QUESTIONERS if self.is_slow(name))
                 _LOG.warning("the language model cannot be used: %s; nothing is asked by %s", problem, slow)
         for name in self._others:
-            if problem := self._failure(self.spec(name)):
+            if problem := self._find_failure(self.find_spec(name)):
                 _LOG.warning("what is set for the questioner %s cannot be used: %s", name, problem)
         for name in QUESTIONERS:
-            given = self._given(name)
-            if given and given[0] != MODEL and (problem := self._failure(f"{name}={given[1]}")):
+            given = self._find_source(name)
+            if given and given[0] != MODEL and (problem := self._find_failure(f"{name}={given[1]}")):
                 _LOG.warning("what is set for the questioner %s cannot be used: %s", name, problem)
 
-    def _given(self, name: str) -> tuple[str, str] | None:
-        """The setting that is the questioner's source, and what it says."""
+    def _find_source(self, name: str) -> tuple[str, str] | None:
+        """The setting that gives a questioner its source, and its value; None if none does."""
         return next(((key, source) for key in SOURCES.get(name, ()) if (source := self._sources[key])), None)
 
-    def _missing(self, name: str) -> str | None:
-        if name in CAN_DO_WITHOUT or name not in SOURCES or self._given(name):
+    def _find_missing(self, name: str) -> str | None:
+        if name in CAN_DO_WITHOUT or name not in SOURCES or self._find_source(name):
             return None
         wanted = " or ".join(NAMED[key] for key in SOURCES[name])
         variables = " or ".join(f"VIEWFINDER_{key.upper()}" for key in SOURCES[name])
         return f"{name} needs {wanted}: start the server with {variables} set"
 
-    def _failure(self, spec: str) -> str | None:
-        """Why it cannot be made; checked only once if it can."""
+    def _find_failure(self, spec: str) -> str | None:
+        """Why a questioner cannot be made; once it could, it is not tried again."""
         if spec in self._good:
             return self._bad.get(spec)
         try:
             load_questioner(spec)
         except (ViewfinderError, OSError) as error:
-            return self._told(str(error))
+            return self._hide_sources(str(error))
         self._good.add(spec)
         return None
 
-    def _model_problem(self) -> str | None:
-        """What was wrong with the language model when it was last tried; a failure is soon forgotten."""
+    def _find_model_problem(self) -> str | None:
+        """Why the language model was of no use when it was last tried; after a while it is tried again."""
         tried = self._tried
         if tried is None or tried.problem is None:
             return None
-        if time.monotonic() - tried.at > TRIED_AGAIN_S:
-            threading.Thread(target=self._try, name="questioners", daemon=True).start()
+        if time.monotonic() - tried.at > RETRY_S:
+            threading.Thread(target=self._try_model, name="questioners", daemon=True).start()
         return tried.problem
 
-    def _try(self) -> None:
+    def _try_model(self) -> None:
         if self._trying.acquire(blocking=False):
             try:
                 problem = probe_language_model(self._sources[MODEL] or "")
-                self._tried = ModelProbe(problem and self._told(problem), time.monotonic())
+                self._tried = ModelProbe(problem and self._hide_sources(problem), time.monotonic())
             finally:
                 self._trying.release()
 
-    def _told(self, problem: str) -> str:
-        """The text without the configured paths and addresses: they must not leave the server."""
+    def _hide_sources(self, problem: str) -> str:
+        """A text without the configured paths and addresses: they must not leave the server."""
         for source in filter(None, self._sources.values()):
             problem = problem.replace(source, "what is set")
         return to_unicode(hide_paths(_ADDRESS.sub("its address", problem)))
@@ -421,6 +426,8 @@ class QuestionerPool:
 
 def probe_language_model(source: str) -> str | None:
     """Why a language model cannot be used, found by having it say something; None if it can."""
+    from viewfinder.language import LoadsInBackground, load_language_model  # few servers have one
+
     try:
         model = load_language_model(source)
         if isinstance(model, LoadsInBackground):

@@ -1,6 +1,6 @@
 """Conversations over HTTP: turns in, results out; questions and reasons as server-sent events.
 
-Also one search without a conversation, and who can read one and who can ask back.
+Also one search without a conversation, and the retrievers and questioners that a conversation can have.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ router = make_router("sessions")
 
 Answer = TypeVar("Answer", bound=BaseModel)
 
-IMPORTED = 16
+IMPORT_FACTOR = 16
 """How many times larger than other JSON an imported conversation may be: it says what was shown at each turn."""
 
-REASONS_AT_ONCE = 12
+MAX_REASONS = 12
 """Pictures whose reasons are one event: a row of the grid or two."""
 
 Id = Annotated[str, Path(max_length=64, description="the id of a session")]
@@ -80,7 +80,7 @@ _LINES: dict[int | str, dict[str, Any]] = {
 async def list_sessions(
     caller: Reader, services: WithServices, n: Annotated[int, Query(ge=1, le=200)] = 50, cursor: Cursor = None
 ) -> SessionPage:
-    """One's own; all of them with the scope admin."""
+    """The caller's own; all conversations with the scope admin."""
     return await services.pool.run(services.conversations.page, caller, n, cursor)
 
 
@@ -101,17 +101,17 @@ async def create_session(
     responses=responses(409, 415),
     openapi_extra=json_body(Exported),
 )
-@takes_body(lambda settings: IMPORTED * settings.body_bytes)
+@takes_body(lambda settings: IMPORT_FACTOR * settings.body_bytes)
 async def import_session(request: Request, caller: Writer, services: WithServices) -> Response:
-    """A new conversation, as the document says it went."""
+    """A new conversation with all turns of the document."""
     document = await receive_json(request, Exported, services.pool)
-    _, written = await services.pool.run_aside(_written, services.conversations.import_, caller, document)
-    return _json(written, 201)
+    _, content = await services.pool.run_aside(_write_json, services.conversations.import_, caller, document)
+    return _respond(content, 201)
 
 
 @router.get("/sessions/{id}", summary="A conversation and its turns", responses=responses(404))
 async def get_session(id: Id, caller: Reader, services: WithServices) -> SessionTree:
-    """All branches."""
+    """With all its branches."""
     return await _run(services, id, services.conversations.tree, caller, id)
 
 
@@ -124,13 +124,13 @@ async def change_session(id: Id, change: SessionChange, caller: Writer, services
 
 @router.delete("/sessions/{id}", status_code=204, summary="Forget a conversation", responses=responses(404))
 async def delete_session(id: Id, caller: Writer, services: WithServices) -> None:
-    """With all that was said in it; what was marked as found is kept."""
+    """With all its turns; pictures that were marked as found are kept."""
     await services.pool.run(services.conversations.delete, caller, id, public=True)
 
 
 @router.get("/sessions/{id}/export", summary="A conversation as a document", responses=responses(404))
 async def export_session(id: Id, caller: Reader, services: WithServices) -> Exported:
-    """What `POST /sessions/import` takes."""
+    """As `POST /sessions/import` takes it."""
     return await _run(services, id, services.conversations.export, caller, id)
 
 
@@ -145,21 +145,21 @@ async def export_session(id: Id, caller: Reader, services: WithServices) -> Expo
 async def take_turn(
     id: Id, turn: TurnIn, caller: ReaderWriter, services: WithServices, given_key: KeyHeader = None
 ) -> Response:
-    """The results at once; the question after it is chosen while they travel, and comes by events.
+    """Answers with the results at once. The question after the turn is chosen in the background and sent as an event.
 
-    Whoever goes on before that is not held up: nothing is asked then. Whoever does not know whether a turn was taken,
-    as the connection was cut, sends it again with the same key.
+    If another turn arrives first, no question is asked. If the connection is cut before the answer, send the turn again
+    with the same key: it is taken once.
     """
     conversations, key = services.conversations, request_key(given_key, "take", turn)
     if answers_open_question(turn):
-        await _known(await _run(services, id, conversations.open_question, caller, id, key, public=True))
-    results, written = await _run(services, id, _written, conversations.take, caller, id, turn, key, public=True)
-    return _json(written, 201, BackgroundTask(_run, services, id, services.conversations.choice, id, results.turn))
+        await _await_question(await _run(services, id, conversations.open_question, caller, id, key, public=True))
+    results, content = await _run(services, id, _write_json, conversations.take, caller, id, turn, key, public=True)
+    return _respond(content, 201, BackgroundTask(_run, services, id, conversations.choose_question, id, results.turn))
 
 
 @router.get(
     "/sessions/{id}/turns/{number}",
-    summary="What a turn comes to",
+    summary="The results of a turn",
     response_model=Results,
     responses=responses(404, 409),
 )
@@ -172,14 +172,14 @@ async def get_turn(
         int | None, Query(ge=1, le=500, description="results; by default as many as the conversation has")
     ] = None,
     cursor: Cursor = None,
-    retriever: Annotated[str | None, Query(max_length=200, description="as another one would have it")] = None,
+    retriever: Annotated[str | None, Query(max_length=200, description="the results of another retriever")] = None,
 ) -> Response:
     """In the collection as it is now, a page at a time."""
-    _, written = await _run(
-        services, id, _written, services.conversations.results, caller, id, number, n=n, cursor=cursor,
+    _, content = await _run(
+        services, id, _write_json, services.conversations.results, caller, id, number, n=n, cursor=cursor,
         retriever=retriever,
     )  # fmt: skip
-    return _json(written)
+    return _respond(content)
 
 
 @router.put(
@@ -192,8 +192,8 @@ async def get_turn(
 async def edit_turn(
     id: Id, number: Turn, turn: TurnIn, caller: ReaderWriter, services: WithServices, given_key: KeyHeader = None
 ) -> Response:
-    """On a branch of its own, where all that followed is said again; the old branch stays."""
-    return await _edited(id, number, turn, caller, services, given_key)
+    """On a new branch, where all turns after it are taken again; the old branch stays."""
+    return await _edit(id, number, turn, caller, services, given_key)
 
 
 @router.delete(
@@ -202,13 +202,13 @@ async def edit_turn(
 async def delete_turn(
     id: Id, number: Turn, caller: ReaderWriter, services: WithServices, given_key: KeyHeader = None
 ) -> Response:
-    """On a branch of its own, where all that followed is said again; the old branch stays."""
-    return await _edited(id, number, None, caller, services, given_key)
+    """On a new branch, where all turns after it are taken again; the old branch stays."""
+    return await _edit(id, number, None, caller, services, given_key)
 
 
 @router.get(
     "/sessions/{id}/turns/{number}/events",
-    summary="The question after a turn, and why its results are results",
+    summary="The question after a turn, and the reasons for its results",
     response_class=EventSourceResponse,
     responses=_EVENTS | responses(404, 409),
 )
@@ -216,16 +216,12 @@ async def turn_events(
     id: Id, number: Turn, caller: Reader, services: WithServices, heard: Heard = None
 ) -> EventSourceResponse:
     """`question` {"question": Question or null}; `why` {"why": {picture: reasons}}, in a few batches; `done` {}."""
-    shown = await _run(services, id, services.conversations.shown, caller, id, number)
-    events = _events(services, caller, id, number, shown, _last(heard))
-    # They end by themselves: a server that ends lets them.
-    return EventSourceResponse(
-        events, shutdown_event=anyio.Event(), shutdown_grace_period=services.settings.shutdown_s / 2
-    )
+    shown = await _run(services, id, services.conversations.list_shown, caller, id, number)
+    return _respond_events(services, _send_events(services, caller, id, number, shown, _read_id(heard)))
 
 
 @router.get(
-    "/sessions/{id}/turns/{number}/ranks/{picture}", summary="Where a picture stands", responses=responses(404, 409)
+    "/sessions/{id}/turns/{number}/ranks/{picture}", summary="The rank of a picture", responses=responses(404, 409)
 )
 async def picture_rank(id: Id, number: Turn, picture: Picture, caller: Reader, services: WithServices) -> PictureRank:
     """In the whole collection, whatever the filters, after a turn; from 0, as measures count."""
@@ -236,7 +232,7 @@ async def picture_rank(id: Id, number: Turn, picture: Picture, caller: Reader, s
 
 @router.get(
     "/sessions/{id}/turns/{number}/reply/events",
-    summary="What a turn is answered in words, as it is written",
+    summary="The words with which a turn is answered, as they are written",
     response_class=EventSourceResponse,
     responses=_REPLY | responses(404, 409),
 )
@@ -248,89 +244,94 @@ async def reply_events(
     There are no words where a turn is answered with pictures, as it always is by retrievers that do not speak.
     """
     pieces = await _run(services, id, services.conversations.reply, caller, id, number)
-    return EventSourceResponse(
-        _reply(services, pieces, _last(heard)),
-        shutdown_event=anyio.Event(),
-        shutdown_grace_period=services.settings.shutdown_s / 2,
-    )
+    return _respond_events(services, _send_words(services, pieces, _read_id(heard)))
 
 
 @router.get(
     "/sessions/{id}/pictures/{picture}/attributes",
-    summary="What the retriever of a conversation sees in a picture",
+    summary="The attributes that a conversation's retriever sees in a picture",
     responses=responses(404, 409),
 )
 async def picture_attributes(id: Id, picture: Picture, caller: Reader, services: WithServices) -> PictureAttributes:
-    """What is read with it when it is picked; a turn may say others. Nothing where the retriever reads none."""
+    """They count when the picture is picked, unless the turn gives others. Empty if the retriever reads none."""
     return await services.pool.run(services.conversations.attributes, caller, id, picture)
 
 
-@router.post("/sessions/{id}/found", status_code=201, summary="This is the one", responses=responses(404, 409))
+@router.post(
+    "/sessions/{id}/found", status_code=201, summary="Mark the picture that was meant", responses=responses(404, 409)
+)
 async def found_it(id: Id, given: Found, caller: ReaderWriter, services: WithServices) -> FoundAnswer:
-    """Noted with the conversation as it was, as data to learn from."""
-    return await _run(services, id, services.conversations.found, caller, id, given, public=True)
+    """Kept with the conversation as it is now, as data to learn from."""
+    return await _run(services, id, services.conversations.note_found, caller, id, given, public=True)
 
 
-@router.get("/feedback", summary="All that was found", response_class=StreamingResponse, responses=_LINES)
+@router.get("/feedback", summary="The pictures that were meant", response_class=StreamingResponse, responses=_LINES)
 async def feedback(caller: Admin, services: WithServices) -> StreamingResponse:
     """A line each: the picture, its rank, and the conversation that led there."""
-    lines = await services.pool.run(services.conversations.feedback_lines)
+    lines = await services.pool.run(services.conversations.list_feedback)
     return StreamingResponse(lines, media_type="application/jsonl")
 
 
 async def _run(
     services: Services, id: str, work: Callable[Given, Result], *args: Given.args, **kwargs: Given.kwargs
 ) -> Result:
-    """Work on one conversation, which ends when nobody waits for it; where that is long, aside."""
+    """Runs work on one conversation in a thread; it ends when its client has left, and runs aside if that is long."""
     long = services.conversations.is_long(id)
     return await (services.pool.run_aside if long else services.pool.run_stoppable)(work, *args, **kwargs)
 
 
-def _written(work: Callable[Given, Answer], *args: Given.args, **kwargs: Given.kwargs) -> tuple[Answer, str]:
-    """What `work` answers, and its JSON: written in the thread that does the work, not by the event loop.
+def _write_json(work: Callable[Given, Answer], *args: Given.args, **kwargs: Given.kwargs) -> tuple[Answer, str]:
+    """Runs `work` and writes its answer as JSON, in the same thread: that would hold up the event loop.
 
-    It is checked already; FastAPI would check and copy it again.
+    The answer is valid; FastAPI would check and copy it again.
     """
     answer = work(*args, **kwargs)
     return answer, answer.model_dump_json(by_alias=True)
 
 
-def _json(written: str, status: int = 200, later: BackgroundTask | None = None) -> Response:
-    return Response(written, status, media_type="application/json", background=later)
+def _respond(content: str, status: int = 200, later: BackgroundTask | None = None) -> Response:
+    return Response(content, status, media_type="application/json", background=later)
 
 
-async def _edited(
+def _respond_events(services: Services, events: AsyncIterator[dict[str, str]]) -> EventSourceResponse:
+    # Our streams end by themselves, so the event that would cut them off is never set: a server that ends waits.
+    return EventSourceResponse(
+        events, shutdown_event=anyio.Event(), shutdown_grace_period=services.settings.shutdown_s / 2
+    )
+
+
+async def _edit(
     id: str, number: int, turn: TurnIn | None, caller: Caller, services: Services, given_key: str | None
 ) -> Response:
     edit, key = services.conversations.edit, request_key(given_key, f"edit {number}", turn)
-    replay, written = await _run(services, id, _written, edit, caller, id, number, turn, key, public=True)
-    later = BackgroundTask(_run, services, id, services.conversations.choice, id, replay.results.turn)
-    return _json(written, later=later)
+    replay, content = await _run(services, id, _write_json, edit, caller, id, number, turn, key, public=True)
+    later = BackgroundTask(_run, services, id, services.conversations.choose_question, id, replay.results.turn)
+    return _respond(content, later=later)
 
 
-async def _events(
+async def _send_events(
     services: Services, caller: Caller, id: str, number: int, shown: tuple[str, ...], last: int
 ) -> AsyncIterator[dict[str, str]]:
-    """Event 1 is the question, each of the next the reasons of a batch; those up to the `last` that was heard are not
-    sent again."""
+    """Event 1 is the question, each of the next the reasons of a batch; events up to `last` were received before."""
     if last < 1:
-        question = question_to_api(await _known(await _run(services, id, services.conversations.choice, id, number)))
+        chosen = await _run(services, id, services.conversations.choose_question, id, number)
+        question = question_to_api(await _await_question(chosen))
         yield _event("question", {"question": None if question is None else question.model_dump()}, 1)
-    batches = [shown[start : start + REASONS_AT_ONCE] for start in range(0, len(shown), REASONS_AT_ONCE)]
+    batches = [shown[start : start + MAX_REASONS] for start in range(0, len(shown), MAX_REASONS)]
     unheard = list(enumerate(batches, 2))[max(last - 1, 0) :]
     if unheard:
         ranking = await _run(services, id, services.conversations.ranking, caller, id, number)
         for at, batch in unheard:
             here = [picture for picture in batch if ranking.gallery.snapshot.row_of(picture) is not None]
             if here:
-                yield await services.pool.run(_reasons, ranking, here, at)
+                yield await services.pool.run(_explain, ranking, here, at)
     yield _event("done", {})
 
 
-async def _reply(services: Services, pieces: Iterator[str], last: int) -> AsyncIterator[dict[str, str]]:
-    """A thread is taken for each piece alone: who reads slowly holds none.
+async def _send_words(services: Services, pieces: Iterator[str], last: int) -> AsyncIterator[dict[str, str]]:
+    """An event's id is the number of characters up to its end; `last` of them were received before.
 
-    An event's id is how many characters there are by then: those up to the `last` one heard are not sent again.
+    Each piece takes a thread of its own, so that a client that reads slowly holds none.
     """
     text = ""
     while (piece := await services.pool.run(next, pieces, None)) is not None:
@@ -341,17 +342,17 @@ async def _reply(services: Services, pieces: Iterator[str], last: int) -> AsyncI
     yield _event("done", {"text": text})
 
 
-def _last(heard: str | None) -> int:
-    """The id of the last event that was heard; 0 where that is none of ours, and all are sent."""
+def _read_id(heard: str | None) -> int:
+    """The id of the last event that a client has received; 0 if that is not one of ours, so that all are sent."""
     return int(heard) if heard is not None and _EVENT_ID.fullmatch(heard) else 0
 
 
-async def _known(chosen: Future[Question | None]) -> Question | None:
-    """What is asked, when that is known: no thread waits meanwhile, and who goes away spoils it for nobody."""
+async def _await_question(chosen: Future[Question | None]) -> Question | None:
+    """Waits without a thread; a client that leaves does not cancel the choice for the others (`shield`)."""
     return await asyncio.shield(asyncio.wrap_future(chosen))
 
 
-def _reasons(ranking: Ranking, pictures: Sequence[str], id: int) -> dict[str, str]:
+def _explain(ranking: Ranking, pictures: Sequence[str], id: int) -> dict[str, str]:
     return _event("why", {"why": ranking.why(pictures)}, id)
 
 
@@ -365,9 +366,9 @@ search_router = make_router("search")
 @search_router.post("/search", summary="Search once", response_model=SearchResults, responses=responses(409))
 @takes_body(json_up_to(WORDY_BODY))
 async def search(given: SearchIn, caller: Reader, services: WithServices) -> Response:
-    """Words, a picture of the library or an image of one's own, what to leave out, filters; a page at a time."""
-    _, written = await services.pool.run_stoppable(_written, services.conversations.search, caller, given)
-    return _json(written)
+    """By words, a picture of the library, an uploaded image, words to leave out, and filters; a page at a time."""
+    _, content = await services.pool.run_stoppable(_write_json, services.conversations.search, caller, given)
+    return _respond(content)
 
 
 retrievers_router = make_router("retrievers")
@@ -375,14 +376,14 @@ retrievers_router = make_router("retrievers")
 RetrieverName = Annotated[str, Path(max_length=200, description="the name of a retriever")]
 
 
-@retrievers_router.get("/retrievers", summary="Who can read a conversation")
+@retrievers_router.get("/retrievers", summary="The retrievers that a conversation can have")
 async def list_retrievers(caller: Reader, services: WithServices) -> Retrievers:
-    """What each needs of the pictures, and what stands in its way."""
-    return await services.pool.run(services.conversations.retrievers.listed)
+    """With what each reads of the pictures, and the reason if it cannot be used."""
+    return await services.pool.run(services.conversations.retrievers.list_all)
 
 
 @retrievers_router.get(
-    "/retrievers/{name}/attributes", summary="What a retriever sees in a picture", responses=responses(404, 409)
+    "/retrievers/{name}/attributes", summary="The attributes of a picture", responses=responses(404, 409)
 )
 async def retriever_attributes(
     name: RetrieverName,
@@ -391,7 +392,7 @@ async def retriever_attributes(
     like: Annotated[str | None, Query(max_length=64, description="the id of a picture")] = None,
     show: Annotated[str | None, Query(max_length=64, description="the id of an upload")] = None,
 ) -> PictureAttributes:
-    """What it would read with it in a conversation; one of the two is given."""
+    """As they would count in a conversation. Give one of the two pictures."""
     return await services.pool.run(
         predict_picture_attributes,
         services.conversations.retrievers,
@@ -403,7 +404,7 @@ async def retriever_attributes(
     )
 
 
-@retrievers_router.get("/questioners", summary="Who can ask back")
+@retrievers_router.get("/questioners", summary="The questioners that a conversation can have")
 async def list_questioners(caller: Reader, services: WithServices) -> Questioners:
-    """Whether each can be used here, and if not, what is missing; `none` asks nothing."""
-    return await services.pool.run(services.conversations.questioners.listed)
+    """With what is missing for each that cannot be used here; `none` asks nothing."""
+    return await services.pool.run(services.conversations.questioners.list_all)

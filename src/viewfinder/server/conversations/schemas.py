@@ -11,7 +11,7 @@ NO_NUL = r"^[^\x00]*$"
 """PostgreSQL keeps no NUL in a text."""
 
 MAX_LEANING = 1000.0
-"""So far to a side, nothing else is answered with."""
+"""At this leaning every answer is pictures; at its negative, words."""
 
 MAX_FIELDS = 50
 """Of any object that is sent."""
@@ -27,8 +27,8 @@ Leaning = Annotated[float, Field(ge=-MAX_LEANING, le=MAX_LEANING)]
 """How much a retriever that speaks leans to pictures, rather than words, when it decides what to answer with."""
 
 
-def _few(given: Any) -> Any:
-    """Before anything else is looked at: thousands of wrong fields would take seconds to complain of, one by one."""
+def _check_count(given: Any) -> Any:
+    """Checked first, because reporting thousands of wrong fields one by one takes seconds."""
     if isinstance(given, dict) and len(given) > MAX_FIELDS:
         raise ValueError(f"at most {MAX_FIELDS} fields")
     return given
@@ -37,23 +37,23 @@ def _few(given: Any) -> Any:
 Filters = Annotated[
     dict[Name, Name],
     Field(max_length=MAX_FIELDS, description="by column: `VALUE`, `VALUE|VALUE`, `10..50`, `2019-07..2020`"),
-    BeforeValidator(_few),
+    BeforeValidator(_check_count),
 ]
 """Columns, and the condition that pictures must meet there (`AttributeColumn.mask`)."""
 
 
 class Strict(BaseModel):
-    """A body that knows all its fields, and takes nothing for what it is not (`false` for 0, "5" for 5)."""
+    """A body without unknown fields, whose values are not converted (`false` is not 0, "5" is not 5)."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    _few = model_validator(mode="before")(_few)
+    _check_count = model_validator(mode="before")(_check_count)
 
 
 class Question(Strict):
-    """What was asked, by which questioner and why; `choices` may be empty for a free answer.
+    """A question, with the name of its questioner and the reason; `choices` may be empty for a free answer.
 
-    `examples` has the id of a picture for each choice that is answered so, "" where there is none; it may be empty.
+    `examples` has for each choice the id of a picture to which it applies, "" if there is none; it may be empty.
     """
 
     text: Text
@@ -78,7 +78,7 @@ class AnswerTurn(Strict):
 
 
 class SkipTurn(Strict):
-    """Pass the question that is open over: something else is asked, and this is not asked again."""
+    """Skip the question that is open: something else is asked, and this is not asked again."""
 
     skip: Literal[True]
     question: Question | None = None
@@ -87,7 +87,7 @@ class SkipTurn(Strict):
 class LikeTurn(Strict):
     """Pick a picture; `but` says how the wanted one differs, `turn` goes on from what was shown back then.
 
-    `attributes` are what counts of it, in place of those that the retriever sees in it; null: those it sees.
+    `attributes`: those that count, in place of those that the retriever sees in it; null: those it sees.
     """
 
     like: Id
@@ -97,7 +97,7 @@ class LikeTurn(Strict):
 
 
 class ShowTurn(Strict):
-    """Show an image of one's own: the id of an upload; `attributes` as those of a picture that is picked."""
+    """Show the user's own image: the id of an upload; `attributes` as in `LikeTurn`."""
 
     show: Id
     but: Text = ""
@@ -139,9 +139,9 @@ class SessionIn(Strict):
 
 
 class SessionChange(Strict):
-    """What is to be another way from now on; what is left out stays.
+    """Settings to change from now on; those left out stay.
 
-    With another retriever or leaning the whole conversation is read again: earlier turns may be answered otherwise.
+    With another retriever or leaning the whole conversation is read again: earlier turns may be answered differently.
     """
 
     name: Name | None = None
@@ -194,28 +194,28 @@ class SessionPage(BaseModel):
 
 
 class PictureAttribute(BaseModel):
-    """A word that says what a picture is like, and the chance that it does."""
+    """A word for a picture, and the chance that it applies."""
 
     name: str
     chance: float
 
 
 class PictureAttributes(BaseModel):
-    """What a retriever sees in a picture, the likeliest first; both lists are empty where it reads no attributes."""
+    """The attributes that a retriever sees in a picture, likeliest first; both lists are empty if it reads none."""
 
     attributes: list[PictureAttribute]
     known: list[str] = Field(description="all attributes it knows: what a turn may say instead")
 
 
 class PictureRank(BaseModel):
-    """Where a picture stands, counted from 0: at best and at worst, where scores tie."""
+    """The rank of a picture, counted from 0: at best and at worst, if scores tie."""
 
     best: int
     worst: int
 
 
 class Card(BaseModel):
-    """A picture. `name` is the file's last name, `caption` what was written about it (for alternative texts).
+    """A picture. `name` is the file's last name, `caption` a text about it (for alternative texts).
 
     Small copies are at /api/v1/pictures/{id}/thumbnail.
     """
@@ -237,8 +237,8 @@ class Hit(Card):
 
 
 class Belief(BaseModel):
-    """Something the system takes the user to want now. To take it back: put `without` in the place of the turn, or
-    delete the turn where that is null."""
+    """A wish that the system has understood. To take it back: put `without` in the place of the turn, or delete the
+    turn if that is null."""
 
     turn: int
     label: str
@@ -248,7 +248,7 @@ class Belief(BaseModel):
 
 
 class Operation(BaseModel):
-    """What a turn does with an earlier one, where the retriever understands that.
+    """A turn's reference to an earlier one, if the retriever understands that.
 
     `rollback` goes on from the picture of turn `turn` rather than from the last one, `keep` wants an attribute of it
     ("" is all of it).
@@ -262,9 +262,9 @@ class Operation(BaseModel):
 
 
 class Answered(BaseModel):
-    """What a retriever that speaks answers a turn with. With words, the results are those of before.
+    """The way in which a retriever that speaks answers a turn. With words, the results are the previous ones.
 
-    `text` is null with pictures, and as long as nobody has had the words written: `reply/events` of the turn has them.
+    `text` is null with pictures, and until the words were written: `reply/events` of the turn has them written.
     """
 
     kind: Literal["pictures", "words"] = Field(alias="with")
@@ -274,9 +274,9 @@ class Answered(BaseModel):
 
 
 class Results(BaseModel):
-    """What a turn came to, or a later page of it.
+    """The results of a turn, or a later page of them.
 
-    `question` is what was asked then; where `asking` is true, it is still being chosen and comes by events. `answer` is
+    `question` was asked after the turn; if `asking` is true, it is still being chosen and comes by events. `answer` is
     null from retrievers that do not speak.
     """
 
@@ -297,15 +297,15 @@ class Results(BaseModel):
 
 
 class Replay(BaseModel):
-    """After an edit: where the new branch begins and ends, and what it came to."""
+    """The branch that an edit made, and its results."""
 
-    numbers: dict[int, int] = Field(description="old turn -> new turn, for all that were said again")
+    numbers: dict[int, int] = Field(description="old turn -> new turn, of all that were taken again")
     left_out: list[str] = Field(description="turns that make no sense any more, and why")
     results: Results
 
 
 class Exported(Strict):
-    """A conversation as a document: how it was set, and the conversation (schema viewfinder/conversation)."""
+    """A conversation as a document: its settings, and its turns (schema viewfinder/conversation)."""
 
     schema_: Literal["viewfinder/session"] = Field("viewfinder/session", alias="schema")
     version: Literal[1] = 1
@@ -321,14 +321,14 @@ class Exported(Strict):
 
 
 class Found(Strict):
-    """This is the picture that was meant. `turn`: after which turn (by default, the newest)."""
+    """The picture that was meant. `turn`: after which turn (by default, the newest)."""
 
     picture: Id
     turn: Number | None = None
 
 
 class FoundAnswer(BaseModel):
-    """Noted. `rank` is 1-based: where the picture stood."""
+    """A picture that was meant, with its rank then, counted from 1."""
 
     id: str
     picture: str
@@ -339,7 +339,7 @@ class FoundAnswer(BaseModel):
 class SearchIn(Strict):
     """One search without a conversation: words, a picture of the library (`like`), an upload (`show`), or a mixture.
 
-    `attributes` are what counts of the picture, as in a turn.
+    `attributes` as in `LikeTurn`.
     """
 
     text: Text = ""

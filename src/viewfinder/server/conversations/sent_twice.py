@@ -1,4 +1,4 @@
-"""Requests that are sent twice, because their connection was cut before the answer came.
+"""Requests that are sent again, because the connection was cut before the answer.
 
 A client gives each of its turns a key (the header `Idempotency-Key`, as the IETF's draft of that name has it). The key
 is kept with the turn in the database, so that the same request gets its answer again: from any worker, after a restart
@@ -30,7 +30,7 @@ KeyHeader = Annotated[
 
 
 def request_key(given: str | None, what: str, body: BaseModel | None) -> RequestKey | None:
-    """The key of a request that asks `what` with this body; quotes around it, which the draft has, may be left out.
+    """The key of a request for `what` with this body; the quotes around it may be left out.
 
     >>> request_key('"a1"', "take", None) == request_key("a1", "take", None)
     True

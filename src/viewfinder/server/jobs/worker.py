@@ -29,8 +29,7 @@ from viewfinder.session.evidence import warm_gallery
 if TYPE_CHECKING:
     from viewfinder.library import Library
     from viewfinder.query import RegionSpace
-    from viewfinder.store.ingest import AddReport
-    from viewfinder.store.regions import FillReport
+    from viewfinder.store.reports import AddReport, FillReport
 
 LISTED = 10
 """Failures that a report names; all are at /collection/failures."""

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from viewfinder.store.rows import AttributeColumn
     from viewfinder.store.snapshot import Snapshot
 
-EXAMPLES = 4
+MAX_EXAMPLES = 4
 
-LOOKED_AT = 64
+MAX_SAMPLED = 64
 """Pictures that are looked at, evenly over the collection."""
 
 MAX_WORDS = 8
-"""A longer text shows nobody how little needs to be said."""
+"""Longer texts would not show how little needs to be said."""
 
 
 def suggest_descriptions(snapshot: Snapshot) -> list[str]:
@@ -29,14 +29,14 @@ def suggest_descriptions(snapshot: Snapshot) -> list[str]:
 
     A caption, or what two columns of the catalogue say of a picture ("blue skirts").
     """
-    columns = [] if snapshot.has_captions else _kinds(snapshot.all_columns)
-    rows = np.unique(np.linspace(0, len(snapshot) - 1, min(len(snapshot), LOOKED_AT)).astype(int)).tolist()
+    columns = [] if snapshot.has_captions else _find_kinds(snapshot.all_columns)
+    rows = np.unique(np.linspace(0, len(snapshot) - 1, min(len(snapshot), MAX_SAMPLED)).astype(int)).tolist()
     told = dict.fromkeys(filter(None, (_describe(snapshot, row, columns) for row in rows)))
-    at = np.unique(np.linspace(0, len(told) - 1, min(len(told), EXAMPLES)).astype(int)).tolist()
+    at = np.unique(np.linspace(0, len(told) - 1, min(len(told), MAX_EXAMPLES)).astype(int)).tolist()
     return [list(told)[place] for place in at]
 
 
-def _kinds(columns: Sequence[AttributeColumn]) -> list[str]:
+def _find_kinds(columns: Sequence[AttributeColumn]) -> list[str]:
     """The names of the two columns that tell most kinds of pictures apart: a colour, or else the coarser, first."""
     kinds = [
         column

@@ -1,4 +1,4 @@
-"""What the library holds, for the API: cards of pictures, pages of them, facts, original files, filters.
+"""The pictures of the library for the API: cards and pages of them, facts, original files, filters.
 
 Of a file only its last name goes out, never its folder.
 """
@@ -63,27 +63,15 @@ FORMATS: dict[str, tuple[str, str]] = {
 }
 """The file name ending of each format, and its media type."""
 
-SHOWN_VALUES = 20
+MAX_VALUES = 20
 """How many values of a column are listed."""
 
 
 # -- the library as it is now
 
 
-def current_gallery(library: Library) -> Gallery:
-    """The pictures of a library that is served.
-
-    Raises:
-        Problem: 409, there are none yet.
-    """
-    try:
-        return library.gallery()
-    except BadInput as error:
-        raise Problem(409, "no-pictures", "there are no pictures yet: add some first") from error
-
-
 def current_snapshot(library: Library) -> Snapshot | None:
-    """The same without vectors; None before any picture was added."""
+    """The pictures of a library that is served, without vectors; None before any was added."""
     try:
         return library.gallery().snapshot
     except BadInput:
@@ -125,7 +113,7 @@ def make_hits(
     *,
     rows: Sequence[int] | None = None,
 ) -> list[Hit]:
-    """Results, as they go out; `why` has the reasons of some, `rows` where they stand, if that is known."""
+    """Results as the API has them; `why`: the reasons of some; `rows`: their rows in the snapshot, if known."""
     hits = list(found)
     places = snapshot.rows_of(hit.id for hit in hits) if rows is None else rows
     known = _describe_rows(snapshot, places, [hit.path.name for hit in hits])
@@ -139,7 +127,7 @@ def make_hits(
 
 
 def _describe_rows(snapshot: Snapshot, rows: Sequence[int | None], names: Sequence[str]) -> list[dict[str, Any]]:
-    """Id, name, caption and size; column by column, as every turn needs fifty of them."""
+    """Id, name, caption and size of pictures, read column by column: every turn needs fifty of them."""
     there = [row for row in rows if row is not None]
     assert len(there) == len(names), "a result is of the snapshot that it was found in"
     names = [name if name.isascii() else to_unicode(name) for name in names]
@@ -182,7 +170,7 @@ def browse_pictures(library: Library, given: BrowseIn) -> Browsed:
         UnknownName: no such column or value.
     """
     snapshot = current_snapshot(library)
-    if snapshot is None:  # an empty library is not an error for someone looking around
+    if snapshot is None:  # to browse an empty library is no error
         return Browsed(pictures=[], total=0, next=None)
     rows = np.flatnonzero(snapshot.where(given.where))
     start = int(given.cursor or 0)
@@ -359,7 +347,7 @@ def count_facet(column: AttributeColumn, allowed_n: Bool[np.ndarray, " n"], chos
     """A column's most frequent values among the pictures allowed; one that is chosen is always listed."""
     counts_v = count_values(column, allowed_n)
     order = [int(code) for code in np.argsort(-counts_v, kind="stable") if counts_v[code]]
-    shown = order[:SHOWN_VALUES]
+    shown = order[:MAX_VALUES]
     if chosen is not None:
         wanted = [code for code, value in enumerate(column.values) if value.casefold() == chosen.strip().casefold()]
         shown += [code for code in wanted[:1] if code not in shown]

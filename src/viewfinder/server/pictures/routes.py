@@ -1,4 +1,4 @@
-"""Pictures: facts, small copies, the files themselves, likenesses, what answers which words; uploads."""
+"""Pictures over HTTP: facts, small copies, original files, similar pictures, regions that answer words; uploads."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from pydantic import StringConstraints
 from starlette.responses import MalformedRangeHeader
 
 from viewfinder.library import Library
-from viewfinder.search.grounding import GROUNDER
 from viewfinder.server.access.bodies import ENVELOPE, WORDY_BODY, json_up_to, takes_body
 from viewfinder.server.access.tokens import Admin, Reader, Writer
 from viewfinder.server.pictures.library import browse_pictures as browse
@@ -77,11 +76,11 @@ _FILE: dict[int | str, dict[str, Any]] = {
 
 @router.post("/pictures/placeholders", summary="Tiny copies of many pictures at once")
 async def placeholders(given: PlaceholdersIn, caller: Reader, services: WithServices) -> Placeholders:
-    """Only those that were made by now: a first thumbnail makes one."""
-    return Placeholders(placeholders=await services.pool.run(services.thumbnails.placeholders, given.ids))
+    """Only those that exist: the first thumbnail of a picture makes one."""
+    return Placeholders(placeholders=await services.pool.run(services.thumbnails.read_placeholders, given.ids))
 
 
-@router.get("/pictures/{picture}", summary="All that is known of a picture", responses=responses(404))
+@router.get("/pictures/{picture}", summary="The facts of a picture", responses=responses(404))
 async def picture_details(picture: PictureId, caller: Reader, services: WithServices) -> PictureDetails:
     """Facts of the file, captions, catalogue, and what the encoder sees."""
     return await services.pool.run(describe_picture, services.library, picture, originals=services.settings.originals)
@@ -89,7 +88,7 @@ async def picture_details(picture: PictureId, caller: Reader, services: WithServ
 
 @router.delete("/pictures/{picture}", summary="Forget a picture", status_code=202, responses=responses(404))
 async def remove_picture(picture: PictureId, caller: Admin, services: WithServices) -> RemovedPicture:
-    """A job does it. A file of the server's own stays; what was sent over HTTP is deleted, with all copies."""
+    """A job does it. A file below a root of the server stays; one sent over HTTP is deleted, and all copies."""
     await services.pool.run(find_picture, services.library, picture)
     job = await services.pool.run(services.jobs.submit, "remove", {"pictures": picture})
     return RemovedPicture(job=job.id)
@@ -109,12 +108,12 @@ async def picture_thumbnail(
     if_none_match: Known = None,
 ) -> Response:
     """A picture's id is the hash of its content, so a copy never changes; never larger than the picture."""
-    ready = await services.pool.run(services.thumbnails.ready, picture, size)
-    return await _copy(ready, f"{picture}-{int(size)}", size, if_none_match, services)
+    ready = await services.pool.run(services.thumbnails.find_copy, picture, size)
+    return await _respond_copy(ready, f"{picture}-{int(size)}", size, if_none_match, services)
 
 
 class OriginalFile(FileResponse):
-    """A file, or parts of it; a Range that makes no sense is ignored, as RFC 9110 (14.2) has it."""
+    """A file, or parts of it; a malformed Range is ignored, as RFC 9110 (14.2) has it."""
 
     @classmethod
     def _parse_range_header(cls, http_range: str, file_size: int) -> list[tuple[int, int]]:
@@ -133,12 +132,12 @@ class OriginalFile(FileResponse):
 async def picture_original(
     picture: PictureId, caller: Reader, services: WithServices, if_none_match: Known = None
 ) -> Response:
-    """The first of its files that still is the picture; only where the server allows it."""
+    """The first of its files that still is the picture; only if the server allows it."""
     if not services.settings.originals:
         raise Problem(403, "no-originals", "this server gives no originals: start it with --originals")
     found = await services.thumbnails.aside.run(find_original, services.library, picture)
-    headers = _cached_as(picture)
-    if _names(if_none_match, headers["ETag"]):
+    headers = _cache_headers(picture)
+    if _has_version(if_none_match, headers["ETag"]):
         return Response(status_code=304, headers=headers)
     return OriginalFile(
         found.path, media_type=found.media_type, filename=found.name, content_disposition_type="inline", headers=headers
@@ -148,7 +147,7 @@ async def picture_original(
 @router.post("/pictures/browse", summary="Look around")
 @takes_body(json_up_to(WORDY_BODY))
 async def browse_pictures(given: BrowseIn, caller: Reader, services: WithServices) -> Browsed:
-    """A page of pictures that nobody asked for, under filters if there are any."""
+    """A page of pictures in no particular order, under filters if there are any."""
     return await services.pool.run(browse, services.library, given)
 
 
@@ -174,16 +173,18 @@ async def where_in_picture(
     text: Annotated[list[Words], Query(min_length=1, max_length=8, description="one or more, each by itself")],
 ) -> WhereInPicture:
     """A grid of regions with weights that add up to 1, for each text; the first look at a picture takes longest."""
-    at_once = await services.pool.run(_where, services.library, picture, tuple(text), only_known=True)
+    at_once = await services.pool.run(_ground, services.library, picture, tuple(text), only_known=True)
     if at_once is not None:
         return at_once
-    looked = await services.thumbnails.looking.run(_where, services.library, picture, tuple(text), only_known=False)
+    looked = await services.thumbnails.looking.run(_ground, services.library, picture, tuple(text), only_known=False)
     assert looked is not None
     return looked
 
 
-def _where(library: Library, picture: str, texts: tuple[str, ...], *, only_known: bool) -> WhereInPicture | None:
-    """None where the picture was not looked at before, if only known ones are wanted."""
+def _ground(library: Library, picture: str, texts: tuple[str, ...], *, only_known: bool) -> WhereInPicture | None:
+    """The regions of a picture for each text; None if `only_known` and the picture was not looked at before."""
+    from viewfinder.search.grounding import GROUNDER  # few look that closely
+
     gallery, row = find_picture(library, picture)
     if not GROUNDER.has_crops(gallery, picture):
         if only_known:
@@ -208,7 +209,7 @@ def _where(library: Library, picture: str, texts: tuple[str, ...], *, only_known
 )
 @takes_body(lambda settings: settings.upload_bytes + ENVELOPE)
 async def add_picture(request: Request, caller: Admin, services: WithServices) -> AddedPicture:
-    """It is checked and kept at once; a job adds it. `job` is null where the library has it already."""
+    """It is checked and kept at once; a job adds it. `job` is null if the library has it already."""
     settings, folder = services.settings, pictures_folder(services.library)
     given = await receive_file(request, folder, settings.upload_bytes, services.pool)
     name = await services.thumbnails.aside.run(keep_for_adding, services.library, given, settings)
@@ -225,7 +226,7 @@ async def add_picture(request: Request, caller: Admin, services: WithServices) -
 )
 @takes_body(lambda settings: settings.upload_bytes + ENVELOPE)
 async def upload(request: Request, caller: Writer, services: WithServices) -> Upload:
-    """It does not join the library. The oldest are forgotten when there are too many."""
+    """It does not join the library. When a token has too many, its oldest are forgotten."""
     uploads = services.uploads
     given = await receive_file(request, uploads.folder, services.settings.upload_bytes, services.pool)
     row = await services.thumbnails.aside.run(uploads.accept, given, caller)
@@ -243,38 +244,38 @@ async def upload(request: Request, caller: Writer, services: WithServices) -> Up
 async def upload_thumbnail(
     upload: UploadId, caller: Reader, services: WithServices, size: AskedSize = Size.SMALL, if_none_match: Known = None
 ) -> Response:
-    """One's own uploads only."""
+    """Only of the caller's own uploads."""
     row = await services.pool.run(services.uploads.get, upload, caller)
-    source = services.uploads.source(row)
-    ready = await services.pool.run(services.thumbnails.kept, source, size) or source
-    return await _copy(ready, f"{row.picture}-{int(size)}", size, if_none_match, services)
+    source = services.uploads.make_source(row)
+    ready = await services.pool.run(services.thumbnails.read_copy, source, size) or source
+    return await _respond_copy(ready, f"{row.picture}-{int(size)}", size, if_none_match, services)
 
 
 @router.delete(
     "/uploads/{upload}", summary="Forget an upload", status_code=204, response_class=Response, responses=responses(404)
 )
 async def delete_upload(upload: UploadId, caller: Writer, services: WithServices) -> None:
-    """Turns that showed it say so when they are read again."""
+    """Turns that showed it report that when they are read again."""
     await services.pool.run(services.uploads.delete, upload, caller)
 
 
-async def _copy(
+async def _respond_copy(
     ready: bytes | PictureSource, name: str, size: Size, if_none_match: str | None, services: Services
 ) -> Response:
-    """A small copy that is ready, or made now; 304 where the client has it."""
-    headers = _cached_as(name)
-    if _names(if_none_match, headers["ETag"]):
+    """A small copy that exists, or is made now; 304 if the client has it."""
+    headers = _cache_headers(name)
+    if _has_version(if_none_match, headers["ETag"]):
         return Response(status_code=304, headers=headers)
-    content = ready if isinstance(ready, bytes) else await services.thumbnails.made(ready, size)
+    content = ready if isinstance(ready, bytes) else await services.thumbnails.make_copy(ready, size)
     return Response(content, media_type="image/webp" if size == Size.PLACEHOLDER else "image/jpeg", headers=headers)
 
 
-def _cached_as(name: str) -> dict[str, str]:
-    """Headers of what never changes: its name says which content it is."""
+def _cache_headers(name: str) -> dict[str, str]:
+    """Headers of content that never changes under its name."""
     return {"ETag": f'"{name}"', "Cache-Control": "private, max-age=31536000, immutable"}
 
 
-def _names(if_none_match: str | None, tag: str) -> bool:
+def _has_version(if_none_match: str | None, tag: str) -> bool:
     """Whether a client has this version already, by its If-None-Match header (a star stands for any)."""
     tags = (if_none_match or "").split(",")
     return any(known.strip().removeprefix("W/") in (tag, "*") for known in tags)

@@ -11,7 +11,7 @@ from viewfinder.server.conversations.schemas import Card, Filters, Hit, Id, Name
 
 
 class Facts(BaseModel):
-    """What the file says of itself; null where it says nothing."""
+    """Facts that a file has of itself; null where it has none."""
 
     width: int
     height: int
@@ -23,9 +23,9 @@ class Facts(BaseModel):
 
 
 class PictureDetails(BaseModel):
-    """All that is known of a picture.
+    """The facts of a picture.
 
-    `attributes`: the catalogue's columns. `tags`: what the encoder sees: group -> the likeliest answer, its chance.
+    `attributes`: its values in the catalogue. `tags`: seen by the encoder: group -> the likeliest answer, its chance.
     """
 
     id: str
@@ -45,7 +45,7 @@ class SimilarPictures(BaseModel):
 
 
 class BrowseIn(Strict):
-    """Which pictures to look around among."""
+    """The pictures to browse."""
 
     where: Filters = Field(default_factory=dict)
     n: int = Field(60, ge=1, le=500)
@@ -53,7 +53,7 @@ class BrowseIn(Strict):
 
 
 class Browsed(BaseModel):
-    """Pictures in no order that means anything; `total` under the filters."""
+    """Pictures in no particular order; `total` counts those that meet the filters."""
 
     pictures: list[Card]
     total: int
@@ -61,14 +61,14 @@ class Browsed(BaseModel):
 
 
 class Looked(BaseModel):
-    """How much each region answers one text: weights add up to 1."""
+    """How much each region answers a text; the weights add up to 1."""
 
     text: str
     weights: list[float]
 
 
 class WhereInPicture(BaseModel):
-    """Which regions of a picture answer which words. `boxes`: [x0, y0, x1, y1] as shares of width and height."""
+    """The regions of a picture that answer words. `boxes`: [x0, y0, x1, y1] as shares of width and height."""
 
     id: str
     boxes: list[tuple[float, float, float, float]]
@@ -88,7 +88,7 @@ class Placeholders(BaseModel):
 
 
 class Upload(BaseModel):
-    """An image of one's own, to be shown to the search by its `id`; `picture` is the hash of its content."""
+    """The user's own image, to be shown to the search by its `id`; `picture` is the hash of its content."""
 
     id: str
     picture: str
@@ -119,7 +119,7 @@ class Root(BaseModel):
 
 
 class Collection(BaseModel):
-    """What the library holds."""
+    """The library at a glance."""
 
     pictures: int
     failures: int
@@ -133,14 +133,14 @@ class Collection(BaseModel):
 
 
 class AddFolder(Strict):
-    """Add what lies in a folder below one of the server's roots."""
+    """Add the pictures in a folder below one of the server's roots."""
 
     root: int = Field(0, ge=0, le=1000)
     folder: Text = Field("", description="relative to the root, with / between names")
 
 
 class PrepareIn(Strict):
-    """Make what a retriever reads of the pictures (regions), which takes as long as adding them did."""
+    """Make the regions that a retriever reads of the pictures, which takes as long as adding them did."""
 
     retriever: Name
 
@@ -197,7 +197,7 @@ class FacetValue(BaseModel):
 
 
 class NumberRange(BaseModel):
-    """The least and the greatest of some numbers."""
+    """The smallest and the largest of some numbers."""
 
     low: float
     high: float
@@ -246,7 +246,7 @@ class RetrieverInfo(BaseModel):
 
 
 class Retrievers(BaseModel):
-    """What reads a conversation."""
+    """The retrievers of a server."""
 
     retrievers: list[RetrieverInfo]
     default: str
@@ -261,21 +261,21 @@ class QuestionerInfo(BaseModel):
 
 
 class Questioners(BaseModel):
-    """Who may ask back."""
+    """The questioners of a server."""
 
     questioners: list[QuestionerInfo]
     default: str
 
 
 class Version(BaseModel):
-    """Which viewfinder this is, and which API."""
+    """The version of viewfinder, and of its API."""
 
     viewfinder: str
     api: Literal["v1"] = "v1"
 
 
 class Health(BaseModel):
-    """Whether it lives, or is ready to answer; `checks` says which part is not."""
+    """Whether the server lives, or is ready to answer; `checks` names the part that is not."""
 
     ok: bool
     checks: dict[str, str]

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PictureSource:
-    """What copies of a picture are made from (any of its files, looked for when needed), and where they are kept.
+    """The files of a picture, looked for when needed, of which any will do for its copies, and where those are kept.
 
     `longest` is the longer side of the picture in pixels.
     """
@@ -42,7 +42,7 @@ class PictureSource:
 
 
 class Thumbnails:
-    """Copies of the library's pictures, and of any other `Source`; `at_once` are made at the same time."""
+    """Copies of the library's pictures and of uploads; `at_once` are made at the same time."""
 
     def __init__(self, library: Library, *, at_once: int = 2) -> None:
         self._library = library
@@ -53,8 +53,8 @@ class Thumbnails:
         self.looking = ThreadPool(1)
         """For looking closely (`viewfinder.search.grounding`), which takes all cores: one picture after another."""
 
-    def ready(self, picture_id: str, size: int) -> bytes | PictureSource:
-        """A copy of a picture of the library, if it was made before; else what it can be made from.
+    def find_copy(self, picture_id: str, size: int) -> bytes | PictureSource:
+        """A copy of a picture of the library, if it was made before; else the source to make it from.
 
         Raises:
             Problem: 404, there is no such picture.
@@ -62,11 +62,11 @@ class Thumbnails:
         find_picture(self._library, picture_id)
         with suppress(OSError):
             return read_thumbnail(thumbnail_path(self._cache, picture_id, size))
-        source = self.source(picture_id)
-        return self.kept(source, size) or source
+        source = self.make_source(picture_id)
+        return self.read_copy(source, size) or source
 
-    def source(self, picture_id: str) -> PictureSource:
-        """Where a picture of the library lies.
+    def make_source(self, picture_id: str) -> PictureSource:
+        """The source of copies of a picture of the library.
 
         Raises:
             Problem: 404, there is no such picture.
@@ -76,28 +76,28 @@ class Thumbnails:
         find_files = partial(gallery.snapshot.files_there, row)
         return PictureSource(picture_id, find_files, max(facts["width"], facts["height"]), self._cache)
 
-    def kept(self, source: PictureSource, size: int) -> bytes | None:
-        """A copy, if it was made before."""
+    def read_copy(self, source: PictureSource, size: int) -> bytes | None:
+        """A copy, if it was made before; else None."""
         with suppress(OSError):
-            return read_thumbnail(_place(source, size))
+            return read_thumbnail(_find_place(source, size))
         return None
 
-    async def made(self, source: PictureSource, size: int) -> bytes:
-        """A copy, made now; those who ask for it in the meantime get the same one.
+    async def make_copy(self, source: PictureSource, size: int) -> bytes:
+        """Makes a copy; requests for it in the meantime get the same one.
 
         Raises:
             Problem: 410, none of the picture's files is there any more.
             PictureError: they are other pictures by now, or cannot be read.
         """
-        place = _place(source, size)
+        place = _find_place(source, size)
         if place not in self._making:
             making = asyncio.create_task(self.aside.run(_fetch_or_make, source, choose_size(size, source.longest)))
             self._making[place] = making
             making.add_done_callback(lambda _: self._making.pop(place))
         return await asyncio.shield(self._making[place])  # a client that leaves does not cancel it for the others
 
-    def placeholders(self, picture_ids: Sequence[str]) -> dict[str, str]:
-        """Tiny copies as data: URLs, of those of these pictures of the library that have one by now."""
+    def read_placeholders(self, picture_ids: Sequence[str]) -> dict[str, str]:
+        """Tiny copies as data: URLs, by picture; pictures that have none yet are left out."""
         snapshot = current_snapshot(self._library)
         if snapshot is None:
             return {}
@@ -110,12 +110,12 @@ class Thumbnails:
         return found
 
     def close(self) -> None:
-        """Waits for those being made; cancels the others."""
+        """Waits for the copies being made; cancels the others."""
         self.aside.close()
         self.looking.close()
 
 
-def _place(source: PictureSource, size: int) -> Path:
+def _find_place(source: PictureSource, size: int) -> Path:
     return thumbnail_path(source.cache, source.picture, choose_size(size, source.longest))
 
 
@@ -123,19 +123,19 @@ def _fetch_or_make(source: PictureSource, longest: int) -> bytes:
     """The copy; for a library in a bucket the one made first, which all then share."""
     bucket = find_bucket(source.cache.parent)
     if bucket is None:
-        return _made_of_any(source, longest)
+        return _load_any(source, longest)
     place = thumbnail_path(source.cache, source.picture, longest)
     name = place.relative_to(bucket.folder).as_posix()
     with suppress(OSError, LibraryError):
         if bucket.fetch(name):
             return read_thumbnail(place)
-    content = _made_of_any(source, longest)
-    with suppress(OSError, LibraryError):  # the next one makes it, too
+    content = _load_any(source, longest)
+    with suppress(OSError, LibraryError):  # the next process makes it again
         bucket.push(name)
     return content
 
 
-def _made_of_any(source: PictureSource, longest: int) -> bytes:
+def _load_any(source: PictureSource, longest: int) -> bytes:
     """The copy from the first file that still is the picture."""
     there: list[Path] = []
     for file in source.find_files():

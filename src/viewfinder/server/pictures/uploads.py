@@ -61,7 +61,7 @@ FILE_BODY: dict[str, Any] = {
         },
     }
 }
-"""What a route that receives a file says in the API's description (`openapi_extra`)."""
+"""For `openapi_extra` of a route that receives a file."""
 
 
 @dataclass(frozen=True)
@@ -121,12 +121,12 @@ class FileReceiver:
                     "on_header_value": lambda data, start, end: self._value.extend(data[start:end]),
                     "on_header_end": self._end_header,
                     "on_headers_finished": self._check_part,
-                    "on_part_data": self._content,
+                    "on_part_data": self._write_content,
                     "on_end": lambda: setattr(self, "_ended", True),
                 },
             )
         except FormParserError as error:
-            raise _malformed(str(error)) from error
+            raise _refuse_form(str(error)) from error
         self._limit = limit
         self._taken = self._bytes = 0
         self._hash = hashlib.blake2b(digest_size=16)
@@ -147,15 +147,15 @@ class FileReceiver:
         try:
             self._parser.write(piece)
         except FormParserError as error:
-            raise _malformed(str(error)) from error
+            raise _refuse_form(str(error)) from error
 
     def finish(self) -> ReceivedFile:
         """The file, when the body has ended."""
         self._file.close()
         if not self._ended:
-            raise _malformed("it ends too early")
+            raise _refuse_form("it ends too early")
         if not self._parts:
-            raise _malformed("it is empty")
+            raise _refuse_form("it is empty")
         return ReceivedFile(Path(self._file.name), str(uuid.UUID(bytes=self._hash.digest())), self._bytes)
 
     def discard(self) -> None:
@@ -170,7 +170,7 @@ class FileReceiver:
         self._parts += 1
         self._disposition = ""
         if self._parts > 1:
-            raise _malformed("it has more than one field")
+            raise _refuse_form("it has more than one field")
 
     def _end_header(self) -> None:
         if self._name.lower() == b"content-disposition":
@@ -180,9 +180,9 @@ class FileReceiver:
     def _check_part(self) -> None:
         _, options = parse_options_header(self._disposition)
         if options.get(b"name") != FIELD.encode():
-            raise _malformed("its field has another name")
+            raise _refuse_form("its field has another name")
 
-    def _content(self, data: bytes, start: int, end: int) -> None:
+    def _write_content(self, data: bytes, start: int, end: int) -> None:
         self._bytes += end - start
         if self._bytes > self._limit:
             raise file_too_large(self._limit)
@@ -190,15 +190,15 @@ class FileReceiver:
         self._file.write(data[start:end])
 
 
-def _malformed(why: str) -> Problem:
+def _refuse_form(why: str) -> Problem:
     return Problem(422, "invalid", f"the body must be a form with one field, {FIELD!r}: {why}")
 
 
-LEFT_OVER_S = 86_400.0
+LEFT_OVER_AFTER_S = 86_400.0
 """Older unfinished files were left by a server that was killed."""
 
 _SHOWN = 320
-_SECONDS = 10.0
+_MAX_DECODE_S = 10.0
 
 
 class Uploads:
@@ -238,14 +238,14 @@ class Uploads:
         finally:
             given.discard()
         cache_thumbnails(picture, self._copies, sizes=(_SHOWN, PLACEHOLDER))
-        self._forget(self._rows.oldest_beyond(self._settings.uploads_per_session, caller.token))
+        self._forget(self._rows.oldest_beyond(self._settings.uploads_per_token, caller.token))
         return row
 
     def get(self, upload: str, caller: Caller) -> UploadRow:
         """An upload of the caller's.
 
         Raises:
-            Problem: 404, there is none, or it is somebody else's.
+            Problem: 404, there is none, or it is another caller's.
         """
         row = self._rows.get(upload)
         if row is None or not caller.may_see(row.owner):
@@ -253,11 +253,10 @@ class Uploads:
         return row
 
     def find(self, upload: str, may_see: Callable[[str | None], bool]) -> Path:
-        """The file of an upload, for somebody who `may_see` what its owner sends.
+        """The file of an upload; `may_see` decides by its owner.
 
         Raises:
-            UnknownName: there is no such upload, or its time is over, or its file is gone; no path is told. One that
-                is somebody else's is none.
+            UnknownName: there is no such upload, its file is gone, or `may_see` refuses. No path is disclosed.
         """
         row = self._rows.get(upload)
         if row is None or not may_see(row.owner):
@@ -267,8 +266,8 @@ class Uploads:
             raise UnknownName("your image is gone: send it again")
         return file
 
-    def source(self, row: UploadRow) -> PictureSource:
-        """What its small copies are made from."""
+    def make_source(self, row: UploadRow) -> PictureSource:
+        """The source of an upload's small copies."""
         file = self.folder / row.picture
         return PictureSource(row.picture, lambda: [file], max(row.width, row.height), self._copies)
 
@@ -276,7 +275,7 @@ class Uploads:
         """Forgets an upload, and its file if no other upload is the same picture.
 
         Raises:
-            Problem: 404, there is none, or it is somebody else's.
+            Problem: 404, there is none, or it is another caller's.
         """
         self._forget([self.get(upload, caller)])
 
@@ -301,11 +300,11 @@ def decode_upload(given: ReceivedFile, settings: ServerSettings) -> DecodedFile:
     limits = Limits(
         max_bytes=settings.upload_bytes,
         max_pixels=settings.upload_pixels,
-        seconds=_SECONDS,
+        seconds=_MAX_DECODE_S,
         pixels_set_by="VIEWFINDER_UPLOAD_PIXELS",
     )
     picture = decode_one(given.path, AtMost(_SHOWN), limits)
-    # The worker has read a stranger's file; we choose its name.
+    # A file from outside may have taken over the worker that read it, so its word on the content is checked.
     if picture.id != given.picture:
         raise PictureError("the file changed while it was read: send it again")
     return picture
@@ -314,7 +313,7 @@ def decode_upload(given: ReceivedFile, settings: ServerSettings) -> DecodedFile:
 def _remove_left_over(folder: Path) -> None:
     for file in folder.glob(".*.part"):
         try:
-            if time.time() - file.stat().st_mtime > LEFT_OVER_S:
+            if time.time() - file.stat().st_mtime > LEFT_OVER_AFTER_S:
                 file.unlink()
         except OSError:  # another server was faster
             continue

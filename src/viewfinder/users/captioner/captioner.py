@@ -36,7 +36,7 @@ from viewfinder.users.captioner.network import CaptionerNetwork, make_captioner
 from viewfinder.users.captioner.settings import CaptionerModel, RecurrentCaptioner, TransformerCaptioner
 from viewfinder.users.descriptions import SentenceDescriber, Sentences, caption_sentences
 from viewfinder.users.person import Person, SpeakingStyle
-from viewfinder.weights import check_card, damaged_file, read_weights
+from viewfinder.weights import check_card, explain_damaged_file, read_weights
 
 SYSTEM = "captioner"
 SHIPPED = Path(__file__).with_name("lab.safetensors")
@@ -85,7 +85,7 @@ class Captioner:
         check_card(path, weights.card, system=SYSTEM)
         settings = weights.card.settings
         if not {"model", "vocabulary", "labels"} <= settings.keys():
-            raise damaged_file(path, "the card of a captioner names model, vocabulary, labels")
+            raise explain_damaged_file(path, "the card of a captioner names model, vocabulary, labels")
         model: CaptionerModel = (
             read_card_settings(RecurrentCaptioner, weights.card)
             if settings["model"].get("kind") == "recurrent"
@@ -117,7 +117,7 @@ class Captioner:
         seed: int = 0,
         temperature: float = 1.0,
     ) -> list[str]:
-        """How each wanted picture differs from the one shown: "is darker and has longer sleeves"; by raw vectors.
+        """Says how each wanted picture differs from the one shown: "is darker and has longer sleeves"; by raw vectors.
 
         Decoding is "greedy", the likeliest word each time; "beam", the best of five beams, as in the paper's test;
         "official_beam", the same as the published code does it (see `decode_by_beams`); or "sampled", drawn with seed
@@ -151,10 +151,8 @@ class Captioner:
         return said
 
 
-NAME = "captioner"
-
-TOLD = 3
-"""How many attributes describe a picture without a caption."""
+MAX_TOLD_ATTRIBUTES = 3
+"""Attributes that describe a picture without a caption."""
 
 ReadRawVectors = Callable[[Sequence[str]], Float[np.ndarray, "n g"]]
 """Raw vectors of pictures by their keys."""
@@ -170,7 +168,7 @@ class CaptionComparer:
     seed: int = 0
 
     def compare(self, shown: str, wanted: str) -> str:
-        """What is different in the wanted picture: "is darker and has longer sleeves"."""
+        """Says how the wanted picture differs: "is darker and has longer sleeves"."""
         shown_1g, wanted_1g = self.vectors([shown]), self.vectors([wanted])
         seed = Random(f"viewfinder/captioner/{self.seed}/{shown}/{wanted}").getrandbits(32)
         return self.captioner.captions(shown_1g, wanted_1g, self.decoding, seed=seed)[0]
@@ -189,7 +187,6 @@ def make_captioner_user(
     model: str = "",
     decoding: str = "beam",
     vectors: ReadRawVectors | None = None,
-    raw_version: str = "",
 ) -> Person:
     """A person who compares what is shown with what is wanted, in the words of a captioner.
 
@@ -201,7 +198,6 @@ def make_captioner_user(
         model: the file of a trained captioner; by default the shipped one.
         decoding: see `Captioner.captions`.
         vectors: raw vectors of the folder's pictures; without it the starter's are read, or computed.
-        raw_version: which encoder `vectors` come from; "" if unknown.
 
     Raises:
         BadInput: a file that is not a captioner, no such decoding, or no pictures.
@@ -210,8 +206,6 @@ def make_captioner_user(
     if decoding not in DECODINGS:
         raise BadInput(f"decoding={decoding}: captions are decoded by one of {', '.join(DECODINGS)}")
     captioner = Captioner.load(Path(model) if model else None)
-    if raw_version:
-        captioner.check(raw_version)
     if vectors is None:
         starter = load_encoder("starter")
         captioner.check(starter.raw_version)
@@ -220,15 +214,15 @@ def make_captioner_user(
     comparer = CaptionComparer(captioner, vectors, decoding, style.seed)
     describer = partial(SentenceDescriber, make_sayings(folder, captioner, vectors, style.seed))
     return Person(
-        describer, comparer=comparer, likeness=comparer.likeness, style=style, name=NAME,
+        describer, comparer=comparer, likeness=comparer.likeness, style=style, name=SYSTEM,
         trained_on=captioner.trained_on,
     )  # fmt: skip
 
 
 def make_sayings(folder: Path, captioner: Captioner, vectors: ReadRawVectors, seed: int) -> Sentences:
-    """What is said of a picture when there is nothing to compare it with.
+    """Descriptions of a picture when there is nothing to compare it with.
 
-    The sayings raise UnknownName if there is neither a caption nor a captioner that knows attributes.
+    They raise UnknownName if there is neither a caption nor a captioner that knows attributes.
     """
     file, predictor = folder / "captions.csv", captioner.predictor
     known = {picture.path.stem: picture.captions for picture in read_captions_csv(file)[0]} if file.is_file() else {}
@@ -237,7 +231,7 @@ def make_sayings(folder: Path, captioner: Captioner, vectors: ReadRawVectors, se
     def sayings(picture: str) -> Sequence[str]:
         if predictor is None or Path(picture).stem in known:
             return from_captions(Path(picture).stem)
-        return [", ".join(predictor.words(vectors([picture]), TOLD)[0])]
+        return [", ".join(predictor.words(vectors([picture]), MAX_TOLD_ATTRIBUTES)[0])]
 
     return sayings
 
@@ -273,7 +267,7 @@ Words = Int[Tensor, "b t"]
 
 def decode_greedily(network: CaptionerNetwork, shown_bg: Raw, wanted_bg: Raw) -> Words:
     """The likeliest word each time."""
-    return _one_by_one(network, shown_bg, wanted_bg, lambda logits_bv: logits_bv.argmax(dim=1))
+    return _decode_one_by_one(network, shown_bg, wanted_bg, lambda logits_bv: logits_bv.argmax(dim=1))
 
 
 def decode_by_sampling(
@@ -285,10 +279,12 @@ def decode_by_sampling(
         chances_bv = (logits_bv / temperature).softmax(dim=1)
         return torch.multinomial(chances_bv, 1, generator=generator)[:, 0]
 
-    return _one_by_one(network, shown_bg, wanted_bg, drawn)
+    return _decode_one_by_one(network, shown_bg, wanted_bg, drawn)
 
 
-def _one_by_one(network: CaptionerNetwork, shown_bg: Raw, wanted_bg: Raw, choose: Callable[[Tensor], Tensor]) -> Words:
+def _decode_one_by_one(
+    network: CaptionerNetwork, shown_bg: Raw, wanted_bg: Raw, choose: Callable[[Tensor], Tensor]
+) -> Words:
     """Captions whose words are chosen by their logits, one after the other, until all have ended."""
     pairs, longest = len(shown_bg), network.settings.most_words - 1
     words_bt = torch.full((pairs, longest), PAD, device=shown_bg.device)
@@ -330,11 +326,12 @@ def decode_by_beams(
         first_r = torch.arange(pairs, device=shown_bg.device).repeat_interleave(beams)
         speech = network.begin(network.see(shown_bg, wanted_bg)).of(first_r)
         for _ in range(longest):
-            logits_rtv, speech = network.step(speech, found.newest_r[:, None])
+            newest_r1 = found.words_bkt[:, :, -1].reshape(-1, 1)
+            logits_rtv, speech = network.step(speech, newest_r1)
             speech = speech.of(found.follow(forbid_words(logits_rtv[:, -1]).log_softmax(dim=1)))
             if found.ended_bk.all():
                 break
-        return found.official_best(longest, power) if official else found.best(longest, power)
+        return found.choose_official_best(longest, power) if official else found.choose_best(longest, power)
 
 
 class _Beams:
@@ -350,11 +347,6 @@ class _Beams:
         # At first all are the same caption, so only one of them counts.
         self.scores_bk = torch.full((pairs, beams), -torch.inf, device=device)
         self.scores_bk[:, 0] = 0.0
-
-    @property
-    def newest_r(self) -> Int[Tensor, " r"]:
-        """The last words."""
-        return self.words_bkt[:, :, -1].flatten()
 
     def follow(self, chances_rv: Float[Tensor, "r v"]) -> Int[Tensor, " r"]:
         """Takes the best captions with one more word, by its log-probabilities; returns which captions they extend."""
@@ -374,7 +366,7 @@ class _Beams:
         self.ended_bk = self.ended_bk.gather(1, from_bk) | (word_bk == END)
         return (from_bk + beams * torch.arange(pairs, device=from_bk.device)[:, None]).flatten()
 
-    def best(self, longest: int, power: float) -> Words:
+    def choose_best(self, longest: int, power: float) -> Words:
         """The best caption of each pair, in the form of this module."""
         words_bkt = self.words_bkt[:, :, 1:]
         length_bk = (words_bkt != PAD).sum(dim=2)
@@ -383,7 +375,7 @@ class _Beams:
         best_bt = best_bt.masked_fill(best_bt == END, PAD)
         return torch.nn.functional.pad(best_bt, (0, longest - best_bt.shape[1]), value=PAD)
 
-    def official_best(self, longest: int, power: float) -> Words:
+    def choose_official_best(self, longest: int, power: float) -> Words:
         """The caption that the published code takes of each pair, in the form of this module."""
         said_bt = self.words_bkt.new_full((len(self.words_bkt), longest), PAD)
         for pair, (words_kt, scores_k) in enumerate(

@@ -42,7 +42,7 @@ class CaptionState(ABC):
 
     @abstractmethod
     def of(self, rows: Int[Tensor, " r"]) -> CaptionState:
-        """The same for some pairs, each as often as it is named."""
+        """The state of some pairs, each as often as it is named."""
 
 
 class CaptionerNetwork(nn.Module, ABC):
@@ -115,7 +115,7 @@ class TransformerCaptionerNetwork(CaptionerNetwork):
             shown_bkw = self.shown_attributes(self.top_attributes(shown_bg))
             wanted_bkw = self.wanted_attributes(self.top_attributes(wanted_bg))
             tokens_blw = torch.cat([tokens_blw, shown_bkw, wanted_bkw], dim=1)
-        return (self.encoder(self._placed(tokens_blw, 0)),)
+        return (self.encoder(self._add_places(tokens_blw, 0)),)
 
     def begin(self, memory: Memory) -> TransformerCaptionState:
         """Nothing said; keys and values of what is read, shared by every word."""
@@ -125,11 +125,11 @@ class TransformerCaptionerNetwork(CaptionerNetwork):
         self, speech: TransformerCaptionState, words_bt: Int[Tensor, "b t"]
     ) -> tuple[Float[Tensor, "b t v"], TransformerCaptionState]:
         """Decodes words after those that were said, of which only keys and values are needed."""
-        words_btw = self._placed(self.words(words_bt), speech.length)
+        words_btw = self._add_places(self.words(words_bt), speech.length)
         read_btw, said = self.decoder.step(words_btw, speech.memory, speech.said)
         return self.out(read_btw), TransformerCaptionState(speech.memory, said)
 
-    def _placed(self, tokens_blw: Float[Tensor, "b l w"], first: int) -> Float[Tensor, "b l w"]:
+    def _add_places(self, tokens_blw: Float[Tensor, "b l w"], first: int) -> Float[Tensor, "b l w"]:
         places_lw = self.get_buffer("places")[first : first + tokens_blw.shape[1]]
         return dropout(add_positions(tokens_blw, places_lw), self.share, self.training)
 
@@ -143,7 +143,7 @@ class TransformerCaptionState(CaptionState):
 
     @property
     def length(self) -> int:
-        """How many words are said, <start> counted."""
+        """The number of words said, <start> counted."""
         return self.said[0].keys_bnlv.shape[2] if self.said else 0
 
     def of(self, rows: Int[Tensor, " r"]) -> TransformerCaptionState:
@@ -154,7 +154,7 @@ class TransformerCaptionState(CaptionState):
 
 @dataclass(frozen=True, eq=False)
 class RecurrentCaptionState(CaptionState):
-    """What is attended to, with its keys, and the state of the LSTM."""
+    """The tokens that are attended to, their keys, and the state of the LSTM."""
 
     memory_blw: Float[Tensor, "b l w"]
     keys_blw: Float[Tensor, "b l w"]
@@ -193,7 +193,7 @@ class RecurrentCaptionerNetwork(CaptionerNetwork):
         """One tensor, the tokens that are attended to (b l w)."""
         shown_bx, wanted_bx = self.input(shown_bg), self.input(wanted_bg)
         pictures_blw = torch.stack([self.wanted(wanted_bx), self.difference(wanted_bx - shown_bx)], dim=1)
-        tokens = [self._dropped(relu(pictures_blw))]
+        tokens = [self._drop_out(relu(pictures_blw))]
         if self.attributes_read:
             tokens.append(self.shown_attributes(self.top_attributes(shown_bg)))
             tokens.append(self.wanted_attributes(self.top_attributes(wanted_bg)))
@@ -211,19 +211,19 @@ class RecurrentCaptionerNetwork(CaptionerNetwork):
         """Word by word: each attends with the state before it."""
         hidden_bw, cell_bw = speech.hidden_bw, speech.cell_bw
         states: list[Tensor] = []
-        for word_bw in self._dropped(self.words(words_bt)).unbind(dim=1):
-            attended_bw = self._attended(speech, hidden_bw)
+        for word_bw in self._drop_out(self.words(words_bt)).unbind(dim=1):
+            attended_bw = self._attend(speech, hidden_bw)
             hidden_bw, cell_bw = self.cell(torch.cat([word_bw, attended_bw], dim=1), (hidden_bw, cell_bw))
             states.append(hidden_bw)
-        logits_btv = self.out(self._dropped(torch.stack(states, dim=1)))
+        logits_btv = self.out(self._drop_out(torch.stack(states, dim=1)))
         return logits_btv, RecurrentCaptionState(speech.memory_blw, speech.keys_blw, hidden_bw, cell_bw)
 
-    def _attended(self, speech: RecurrentCaptionState, hidden_bw: Float[Tensor, "b w"]) -> Float[Tensor, "b w"]:
+    def _attend(self, speech: RecurrentCaptionState, hidden_bw: Float[Tensor, "b w"]) -> Float[Tensor, "b w"]:
         weights_bl1 = self.weigh((speech.keys_blw + self.ask(hidden_bw)[:, None]).tanh()).softmax(dim=1)
         attended_bw: Tensor = (weights_bl1 * speech.memory_blw).sum(dim=1)
         return attended_bw
 
-    def _dropped(self, tokens: Float[Tensor, "*b w"]) -> Float[Tensor, "*b w"]:
+    def _drop_out(self, tokens: Float[Tensor, "*b w"]) -> Float[Tensor, "*b w"]:
         return dropout(tokens, self.share, self.training)
 
 

@@ -10,10 +10,10 @@ from viewfinder.errors import BadInput
 
 @dataclass(frozen=True, kw_only=True)
 class PictureReading:
-    """What all captioners read from the two pictures.
+    """The settings of all captioners: how the two pictures are read, and how long captions are.
 
     Attributes:
-        image: what is read from a picture's raw vector: all of it, all on one scale, or its principal components.
+        image: the part of a picture's raw vector that is read: all, all on one scale, or its principal components.
         components: for "whitened": how many.
         attributes: how many predicted attributes of each picture are read; 0: none.
         most_words: maximum words of a spoken caption, counting <start> but not the end.

@@ -34,7 +34,7 @@ Sheet = Float[np.ndarray, "rows columns"]
 
 
 @cache
-def fabric_sheet(fabric: str, side: int) -> Image.Image:
+def make_fabric_sheet(fabric: str, side: int) -> Image.Image:
     """The sheet of a fabric or finish, RGB; 128 changes nothing, and is everywhere on what has no surface."""
     rows, columns = np.mgrid[0:side, 0:side].astype(np.float64)
     sheet = SURFACES[fabric](rows, columns, side) if fabric in SURFACES else np.full((side, side), 0.5)
@@ -57,7 +57,7 @@ SURFACES: dict[str, Callable[[Sheet, Sheet, int], Sheet]] = {
     # Broad soft folds of light.
     "satin": lambda rows, columns, side: 0.52 + 0.28 * np.sin((rows * 0.4 + columns) * 2 * np.pi / (side / 4)),
     # A hard gleam from the upper left, dark below.
-    "leather": lambda rows, columns, side: _gleam((rows + columns) / (2 * side)),
+    "leather": lambda rows, columns, side: _make_gleam((rows + columns) / (2 * side)),
     # A grainy nap; the grain is the same every time.
     "suede": lambda rows, columns, side: (
         0.48 + np.random.default_rng(7).normal(0, 0.16, (side // 4, side // 4)).repeat(4, 0).repeat(4, 1)
@@ -72,12 +72,12 @@ SURFACES: dict[str, Callable[[Sheet, Sheet, int], Sheet]] = {
 """Fabrics and finishes that show; cotton and matte do not."""
 
 
-def _gleam(down: Sheet) -> Sheet:
+def _make_gleam(down: Sheet) -> Sheet:
     sheet: Sheet = 0.62 - 0.35 * down + 0.35 * np.exp(-(((down - 0.36) / 0.05) ** 2))
     return sheet
 
 
-SIZE = 224
+ITEM_SIDE = 224
 """Pictures are square, as the product photos are."""
 
 _SCALE = 2
@@ -90,7 +90,7 @@ def draw_item(item: Item) -> Image.Image:
     """The picture of a drawn article, 224 x 224, RGB; it depends on the article alone."""
     rng = random.Random(f"viewfinder/drawn goods/{item.key}/{item.title}")
     look = item.by_facet
-    side = SIZE * _SCALE
+    side = ITEM_SIDE * _SCALE
     layer = Image.new("RGBA", (side, side))
     cloth = Cloth(COLOURS[look["colour"][0]], look["pattern"][0])
     DRAWINGS[item.kind](Brush(layer, side, side, outlined=True), cloth, look)
@@ -104,23 +104,23 @@ def draw_item(item: Item) -> Image.Image:
     return canvas.reduce(_SCALE)
 
 
-def _clad(b: Brush, fabric: str) -> None:
+def _lay_fabric(b: Brush, fabric: str) -> None:
     """Lay the surface of a fabric over all that is drawn so far."""
     alpha = b.image.getchannel("A")
-    shaded = ImageChops.add(b.image.convert("RGB"), fabric_sheet(fabric, b.image.width), offset=-128)
+    shaded = ImageChops.add(b.image.convert("RGB"), make_fabric_sheet(fabric, b.image.width), offset=-128)
     shaded.putalpha(alpha)
     b.image.paste(shaded)
 
 
-def _mirrored(points: Sequence[Point]) -> tuple[Point, ...]:
+def _mirror_points(points: Sequence[Point]) -> tuple[Point, ...]:
     return tuple((1 - x, y) for x, y in points)
 
 
-def _both(b: Brush, points: Sequence[Point], fill: RGB | Cloth) -> None:
+def _draw_pair(b: Brush, points: Sequence[Point], fill: RGB | Cloth) -> None:
     """A shape on the left and its mirror image on the right."""
     if points:
         b.poly(points, fill)
-        b.poly(_mirrored(points), fill)
+        b.poly(_mirror_points(points), fill)
 
 
 _NECKLINES: dict[str, tuple[Point, ...]] = {
@@ -137,20 +137,20 @@ _SLEEVES: dict[str, tuple[Point, ...]] = {
 }
 
 
-def _collar(b: Brush, cloth: Cloth, neck: str) -> None:
+def _draw_collar(b: Brush, cloth: Cloth, neck: str) -> None:
     if neck == "collar":
-        _both(b, at("41,13 50,24 43,33 35,18"), mix(cloth.colour, WHITE, 0.45))
+        _draw_pair(b, at("41,13 50,24 43,33 35,18"), mix(cloth.colour, WHITE, 0.45))
 
 
-def _shirt(b: Brush, cloth: Cloth, look: Look) -> None:
+def _draw_shirt(b: Brush, cloth: Cloth, look: Look) -> None:
     sleeves, neck = look["sleeves"][0], look["neck"][0]
     hem = {"cropped": 0.52, "hip-length": 0.74, "tunic-length": 0.95}[look["length"][0]]
-    _both(b, _SLEEVES[sleeves], cloth)
+    _draw_pair(b, _SLEEVES[sleeves], cloth)
     shoulder = 0.35 if sleeves == "sleeveless" else 0.32
     left: tuple[Point, ...] = ((0.29, hem), (0.3, 0.4), (shoulder, 0.16))
-    b.poly((*left, *_NECKLINES[neck], *reversed(_mirrored(left))), cloth)
-    _collar(b, cloth, neck)
-    _clad(b, look["fabric"][0])
+    b.poly((*left, *_NECKLINES[neck], *reversed(_mirror_points(left))), cloth)
+    _draw_collar(b, cloth, neck)
+    _lay_fabric(b, look["fabric"][0])
     details = look.get("detail", ())
     if "buttons" in details:
         b.line([(0.5, 0.37), (0.5, hem - 0.02)], edge_of(cloth.colour), 0.008)
@@ -161,35 +161,35 @@ def _shirt(b: Brush, cloth: Cloth, look: Look) -> None:
         b.poly(at("55,36 66,36 66,46 60.5,49 55,46"), mix(cloth.colour, BLACK, 0.3))
 
 
-def _dress(b: Brush, cloth: Cloth, look: Look) -> None:
+def _draw_dress(b: Brush, cloth: Cloth, look: Look) -> None:
     sleeves, neck = look["sleeves"][0], look["neck"][0]
     hem = {"mini": 0.64, "knee-length": 0.79, "maxi": 0.95}[look["length"][0]]
     flare = 0.5 if look["fit"][0] == "flared" else 0.06
     half = 0.13 + flare * (hem - 0.42)
-    _both(b, _SLEEVES[sleeves], cloth)
+    _draw_pair(b, _SLEEVES[sleeves], cloth)
     left: tuple[Point, ...] = ((0.5 - half, hem), (0.38, 0.43), (0.34, 0.3), (0.35, 0.16))
-    b.poly((*left, *_NECKLINES[neck], *reversed(_mirrored(left))), cloth)
+    b.poly((*left, *_NECKLINES[neck], *reversed(_mirror_points(left))), cloth)
     details = look.get("detail", ())
     if "ruffled hem" in details:
         count = max(4, round(half * 24))
         for step in range(count):
             x = 0.5 - half + step * 2 * half / count
             b.oval((x, hem - 0.025, x + 2 * half / count, hem + 0.035), mix(cloth.colour, WHITE, 0.35))
-    _collar(b, cloth, neck)
-    _clad(b, look["fabric"][0])
+    _draw_collar(b, cloth, neck)
+    _lay_fabric(b, look["fabric"][0])
     if "belt" in details:
         b.rect((0.365, 0.41, 0.635, 0.46), BLACK if max(cloth.colour) > 60 else WOOD, 0.01)
         b.rect((0.47, 0.405, 0.53, 0.465), STEEL, 0.01)
 
 
-def _trousers(b: Brush, cloth: Cloth, look: Look) -> None:
+def _draw_trousers(b: Brush, cloth: Cloth, look: Look) -> None:
     hem = {"above-the-knee": 0.42, "calf-length": 0.7, "full-length": 0.96}[look["length"][0]]
     wide = {"slim": 0.055, "straight": 0.09, "wide": 0.13}[look["fit"][0]]
-    _both(b, ((0.31, 0.06), (0.5, 0.06), (0.5, 0.3), (0.36 + wide, hem), (0.36 - wide, hem), (0.29, 0.25)), cloth)
-    _clad(b, look["fabric"][0])
+    _draw_pair(b, ((0.31, 0.06), (0.5, 0.06), (0.5, 0.3), (0.36 + wide, hem), (0.36 - wide, hem), (0.29, 0.25)), cloth)
+    _lay_fabric(b, look["fabric"][0])
     details = look.get("detail", ())
     if "cargo pockets" in details:
-        _both(b, at("29,25 38,25 38,35 29,35"), mix(cloth.colour, BLACK, 0.3))
+        _draw_pair(b, at("29,25 38,25 38,35 29,35"), mix(cloth.colour, BLACK, 0.3))
     b.rect((0.31, 0.04, 0.69, 0.1), mix(cloth.colour, BLACK, 0.25))
     if "belt" in details:
         b.rect((0.3, 0.045, 0.7, 0.095), WOOD if cloth.colour != COLOURS["brown"] else BLACK)
@@ -199,7 +199,7 @@ def _trousers(b: Brush, cloth: Cloth, look: Look) -> None:
             b.line([(0.5, 0.08), (x, 0.22)], CREAM, 0.016)
 
 
-def _shoes(b: Brush, cloth: Cloth, look: Look) -> None:
+def _draw_shoe(b: Brush, cloth: Cloth, look: Look) -> None:
     """One shoe from the side, its toe to the right."""
     lift = {"flat heel": 0.0, "mid heel": 0.1, "high heel": 0.22}[look["heel"][0]]
     top = {"low-cut": 0.52, "ankle-high": 0.36, "knee-high": 0.05}[look["length"][0]] - lift * 0.4
@@ -211,17 +211,17 @@ def _shoes(b: Brush, cloth: Cloth, look: Look) -> None:
     if "contrasting toe cap" in details:
         cap = CREAM if min(cloth.colour) < 200 else BLACK
         b.poly(((0.78, 0.708), (0.86, 0.73), (0.95, 0.8), (0.95, 0.88), (0.78, 0.88)), cap)
-    _clad(b, look["fabric"][0])
+    _lay_fabric(b, look["fabric"][0])
     sole: tuple[Point, ...] = ((0.1, base), arch, (0.7, 0.88), (0.95, 0.88))
     b.poly((*sole, *((x, y + 0.05) for x, y in reversed(sole))), (70, 60, 54))
     if lift:
         b.poly(((0.1, base + 0.03), (0.24, base + 0.05), (0.17, 0.93), (0.11, 0.93)), (70, 60, 54))
-    _fasten(b, look["closure"][0], ankle)
+    _draw_fastening(b, look["closure"][0], ankle)
     if "pompom" in details:
         b.oval((0.66, 0.58, 0.8, 0.72), (250, 120, 160) if cloth.colour != COLOURS["pink"] else WHITE)
 
 
-def _fasten(b: Brush, closure: str, ankle: Number) -> None:
+def _draw_fastening(b: Brush, closure: str, ankle: Number) -> None:
     if closure == "laces":
         for step in range(4):
             x, y = 0.41 + step * 0.055, ankle - 0.02 + step * (0.66 - ankle) / 4
@@ -232,7 +232,7 @@ def _fasten(b: Brush, closure: str, ankle: Number) -> None:
         b.rect((0.32, ankle, 0.4, ankle + 0.12), STEEL, 0.01)
 
 
-def _bag(b: Brush, cloth: Cloth, look: Look) -> None:
+def _draw_bag(b: Brush, cloth: Cloth, look: Look) -> None:
     cut, dark = look["cut"][0], mix(cloth.colour, BLACK, 0.35)
     if cut == "tote":
         b.arc((0.28, 0.05, 0.72, 0.75), 180, 360, dark, 0.045)
@@ -244,7 +244,7 @@ def _bag(b: Brush, cloth: Cloth, look: Look) -> None:
     else:
         b.rect((0.04, 0.34, 0.96, 0.84), cloth, 0.03)
         b.poly(at("4,34 96,34 50,66"), mix(cloth.colour, WHITE, 0.25))
-    _clad(b, look["fabric"][0])
+    _lay_fabric(b, look["fabric"][0])
     details = look.get("detail", ())
     if "outside pocket" in details:
         b.rect((0.28, 0.6, 0.72, 0.83), mix(cloth.colour, WHITE, 0.4), 0.03)
@@ -257,7 +257,7 @@ def _bag(b: Brush, cloth: Cloth, look: Look) -> None:
         b.poly(at("84,58 90,58 93,76 81,76"), (196, 60, 50) if cloth.colour != COLOURS["red"] else CREAM)
 
 
-def _mug(b: Brush, cloth: Cloth, look: Look) -> None:
+def _draw_mug(b: Brush, cloth: Cloth, look: Look) -> None:
     cut, details = look["cut"][0], look.get("detail", ())
     if "saucer" in details:
         b.oval((0.02, 0.82, 0.86, 0.98), mix(cloth.colour, WHITE, 0.4))
@@ -276,15 +276,15 @@ def _mug(b: Brush, cloth: Cloth, look: Look) -> None:
         b.oval((0.38, 0.07, 0.5, 0.19), STEEL)
     else:
         b.oval((rim[0] + 0.06, 0.19, rim[1] - 0.06, 0.3), (96, 58, 36))
-    _clad(b, look["finish"][0])
+    _lay_fabric(b, look["finish"][0])
 
 
 DRAWINGS: dict[str, Callable[[Brush, Cloth, Look], None]] = {
-    "Shirts": _shirt,
-    "Dresses": _dress,
-    "Trousers": _trousers,
-    "Shoes": _shoes,
-    "Bags": _bag,
-    "Mugs": _mug,
+    "Shirts": _draw_shirt,
+    "Dresses": _draw_dress,
+    "Trousers": _draw_trousers,
+    "Shoes": _draw_shoe,
+    "Bags": _draw_bag,
+    "Mugs": _draw_mug,
 }
-"""What draws each kind of `items.RANGES`."""
+"""The drawing of each kind of `items.RANGES`."""

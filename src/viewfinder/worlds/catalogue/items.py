@@ -23,9 +23,10 @@ from viewfinder.data.splits import Split, split_of
 from viewfinder.data.truth import PictureTruth
 from viewfinder.errors import BadInput
 from viewfinder.pictures.decode import picture_id
+from viewfinder.wording.nouns import make_singular
 from viewfinder.worlds.catalogue.vocabulary import FACETS, TYPES
 from viewfinder.worlds.kinds import COLOURS, PATTERNS
-from viewfinder.worlds.words import PAIRS, singular_of
+from viewfinder.worlds.words import PAIRS
 
 Word = tuple[str, str]
 """A facet and one word of it: ("colour", "red")."""
@@ -82,7 +83,7 @@ class Item:
 
     @property
     def noun(self) -> str:
-        """What one calls it: t-shirt."""
+        """The word for its kind, such as "t-shirt"."""
         return self.by_facet["kind"][0]
 
 
@@ -125,14 +126,14 @@ PLURAL = PAIRS | _OTHERS
 _UNUSUAL = {"tshirts": "t-shirt", "trunk": "trunks"}
 
 
-def noun_of(kind: str) -> str:
-    """What one calls an article of a type.
+def name_kind(kind: str) -> str:
+    """The usual word for an article of a type.
 
-    >>> [noun_of(kind) for kind in ("Tshirts", "Watches", "Casual Shoes", "Scarves", "Laptop Bag")]
+    >>> [name_kind(kind) for kind in ("Tshirts", "Watches", "Casual Shoes", "Scarves", "Laptop Bag")]
     ['t-shirt', 'watch', 'casual shoes', 'scarf', 'laptop bag']
     """
     *before, last = kind.lower().split()
-    return " ".join([*before, _UNUSUAL.get(last) or (last if last in PLURAL else singular_of(last))])
+    return " ".join([*before, _UNUSUAL.get(last) or (last if last in PLURAL else make_singular(last))])
 
 
 # Articles that the package draws
@@ -217,18 +218,18 @@ def sample_item(*, seed: int, number: int) -> Item:
         look["pattern"] = "plain"
     details = tuple(detail for detail in made.details if rng.random() < _DETAIL_SHARE)
     words: tuple[Word, ...] = (
-        ("kind", noun_of(kind)),
+        ("kind", name_kind(kind)),
         *look.items(),
         *(("detail", detail) for detail in details),
-        ("usage", _usage(kind, look, details)),
-        ("season", _season(look)),
+        ("usage", _choose_usage(kind, look, details)),
+        ("season", _choose_season(look)),
     )
     lacks = frozenset(("detail", detail) for detail in made.details if detail not in details)
-    key, title = f"{number:06d}", _title(rng, kind, look, details)
-    return Item(key, kind, made.family, title, words, lacks, _row(key, kind, title, dict(words)))
+    key, title = f"{number:06d}", _write_title(rng, kind, look, details)
+    return Item(key, kind, made.family, title, words, lacks, _make_row(key, kind, title, dict(words)))
 
 
-def _usage(kind: str, look: dict[str, str], details: tuple[str, ...]) -> str:
+def _choose_usage(kind: str, look: dict[str, str], details: tuple[str, ...]) -> str:
     """Formal, casual or sporty: a rule over what can be seen, so that it can be learned."""
     formal = {
         "Shirts": look.get("neck") == "collar" and look.get("sleeves") == "long sleeves",
@@ -246,14 +247,14 @@ def _usage(kind: str, look: dict[str, str], details: tuple[str, ...]) -> str:
     return "formal" if formal.get(kind) else "sporty" if sporty.get(kind) else "casual"
 
 
-def _season(look: dict[str, str]) -> str:
+def _choose_season(look: dict[str, str]) -> str:
     if look.get("fabric") in {"knitted", "corduroy"} or look.get("length") == "knee-high":
         return "winter"
     bare = {"sleeveless", "short sleeves", "above-the-knee"} & {look.get("sleeves"), look.get("length")}
     return "summer" if bare else "spring"
 
 
-def _title(rng: random.Random, kind: str, look: dict[str, str], details: tuple[str, ...]) -> str:
+def _write_title(rng: random.Random, kind: str, look: dict[str, str], details: tuple[str, ...]) -> str:
     """A name as shops write it: label, what it is, some of how it looks."""
     looks = [look[facet] for facet in ("size", "length", "pattern", "fabric", "finish") if facet in look]
     parts = [look[facet] for facet in ("sleeves", "neck", "heel", "closure") if facet in look]
@@ -266,8 +267,8 @@ def _title(rng: random.Random, kind: str, look: dict[str, str], details: tuple[s
     return f"{written} with {' and '.join(parts)}" if parts else written
 
 
-def _row(key: str, kind: str, title: str, words: dict[str, str]) -> tuple[tuple[str, str], ...]:
-    """The row of products.csv; wearer and year, which nobody can see, are not given."""
+def _make_row(key: str, kind: str, title: str, words: dict[str, str]) -> tuple[tuple[str, str], ...]:
+    """The row of products.csv; wearer and year are not given, as no drawing shows them."""
     usage = {"sporty": "Sports"}.get(words["usage"], words["usage"].title())
     cells = {
         "id": key,
@@ -287,7 +288,7 @@ NEEDED = ("subCategory", "articleType", "productDisplayName")
 _CELLS = {("colour", "multi"): "multicoloured", ("usage", "sports"): "sporty"}
 
 
-def _as_said(facet: str, *words: str) -> tuple[tuple[str, str, str], ...]:
+def _list_plain_words(facet: str, *words: str) -> tuple[tuple[str, str, str], ...]:
     return tuple((word, facet, word) for word in words)
 
 
@@ -306,12 +307,12 @@ TITLE_WORDS: tuple[tuple[str, str, str], ...] = (
     (r"textured", "finish", "textured"),
     (r"weaved|woven", "finish", "woven"),
     (r"quilted", "finish", "quilted"),
-    *_as_said("fabric", "cotton", "denim", "leather", "leatherette", "canvas", "suede", "silk", "polyester"),
+    *_list_plain_words("fabric", "cotton", "denim", "leather", "leatherette", "canvas", "suede", "silk", "polyester"),
     (r"knit|knitted", "fabric", "knitted"),
     (r"wool|woollen|woolen", "fabric", "wool"),
-    *_as_said("fabric", "fleece", "linen", "velvet", "corduroy", "satin"),
-    *_as_said("fit", "slim", "skinny"),
-    *_as_said("cut", "aviator", "wayfarer"),
+    *_list_plain_words("fabric", "fleece", "linen", "velvet", "corduroy", "satin"),
+    *_list_plain_words("fit", "slim", "skinny"),
+    *_list_plain_words("cut", "aviator", "wayfarer"),
     (r"square(?= dial| frame)|sqaure(?= dial)", "cut", "square"),
     (r"round(?= dial)", "cut", "round"),
     (r"moccasins?", "cut", "moccasin"),
@@ -320,7 +321,7 @@ TITLE_WORDS: tuple[tuple[str, str, str], ...] = (
     (r"wedges?", "cut", "wedge"),
     (r"ballerinas?", "cut", "ballerina"),
     (r"clogs?", "cut", "clog"),
-    *_as_said("cut", "tote", "satchel", "sling"),
+    *_list_plain_words("cut", "tote", "satchel", "sling"),
     (r"sleeveless", "sleeves", "sleeveless"),
     (r"(?:short|half) sleeves?", "sleeves", "short sleeves"),
     (r"(?:long|full) sleeves?", "sleeves", "long sleeves"),
@@ -335,13 +336,13 @@ TITLE_WORDS: tuple[tuple[str, str, str], ...] = (
     (r"velcro", "closure", "velcro strap"),
     (r"lace-? ?ups?", "closure", "laces"),
     (r"pockets?(?! ?squares?)", "detail", "pocket"),
-    *_as_said("detail", "logo", "buckle"),
+    *_list_plain_words("detail", "logo", "buckle"),
     (r"sequins?", "detail", "sequins"),
-    *_as_said("detail", "chain", "bow", "flap", "chronograph"),
+    *_list_plain_words("detail", "chain", "bow", "flap", "chronograph"),
     (r"peep toes?", "detail", "peep toe"),
-    *_as_said("sport", "running", "training"),
+    *_list_plain_words("sport", "running", "training"),
     (r"football|soccer", "sport", "football"),
-    *_as_said("sport", "tennis", "cricket", "basketball", "yoga"),
+    *_list_plain_words("sport", "tennis", "cricket", "basketball", "yoga"),
     (r"skate", "sport", "skating"),
 )
 """Whole words of a product's name (regular expressions, lower case), and the facet and word that they give away."""
@@ -364,17 +365,17 @@ def read_photos(folder: Path) -> tuple[list[Item], tuple[Dropped, ...]]:
     dropped = list(catalogue.report.dropped)
     first: dict[str, str] = {}
     for row in catalogue.rows:
-        reason = "its id is there twice" if row.key in items else _unusable(row, images, first)
+        reason = "its id is there twice" if row.key in items else _find_fault(row, images, first)
         if reason:
             dropped.append(Dropped(row.key, reason))
         else:
-            items[row.key] = item_of(row)
+            items[row.key] = make_item(row)
     if not items:
         raise BadInput(f"{folder}: no usable photo ({dropped[0].reason if dropped else 'products.csv has no row'})")
     return list(items.values()), tuple(dropped)
 
 
-def _unusable(row: CatalogueRow, images: Path, first: dict[str, str]) -> str:
+def _find_fault(row: CatalogueRow, images: Path, first: dict[str, str]) -> str:
     """Why a row cannot become an article, "" if it can; `first` has the key of the first file of every content."""
     missing = [column for column in NEEDED if column not in row.values]
     name = f"{row.key}.jpg"
@@ -394,27 +395,27 @@ def _unusable(row: CatalogueRow, images: Path, first: dict[str, str]) -> str:
     return "" if known == row.key else f"the same file as images/{known}.jpg"
 
 
-def item_of(row: CatalogueRow) -> Item:
+def make_item(row: CatalogueRow) -> Item:
     """A row of products.csv as an article."""
     values = row.values
     title = values["productDisplayName"]
     row_out = tuple((column, values.get(column, "NA")) for column in COLUMNS[1:])
-    words = (("kind", noun_of(values["articleType"])), *_column_words(values), *words_of(title))
+    words = (("kind", name_kind(values["articleType"])), *_list_column_words(values), *read_title_words(title))
     known, lacks = tuple(dict.fromkeys(words)), frozenset[Word]()
     return Item(row.key, values["articleType"], values["subCategory"], title, known, lacks, (("id", row.key), *row_out))
 
 
-def _column_words(values: dict[str, str]) -> Iterable[Word]:
+def _list_column_words(values: dict[str, str]) -> Iterable[Word]:
     for facet, column in (("colour", "baseColour"), ("usage", "usage"), ("audience", "gender"), ("season", "season")):
         cell = values.get(column, "").lower()
         if cell and cell.upper() not in NOT_GIVEN:
             yield facet, _CELLS.get((facet, cell), cell)
 
 
-def words_of(title: str) -> list[Word]:
-    """What the name of a product gives away.
+def read_title_words(title: str) -> list[Word]:
+    """The facets and words that a product's name gives away.
 
-    >>> words_of("Lee Men Striped Polo T-shirt")
+    >>> read_title_words("Lee Men Striped Polo T-shirt")
     [('pattern', 'striped'), ('neck', 'polo collar')]
     """
     lowered = title.lower()

@@ -95,15 +95,15 @@ SHARES = {
     "comparison, composite": 0.205,
     "both, composite": 0.19,
 }
-NEGATED = 0.04  # a little above 3.5 %: not every pair has something to deny
-CAPTIONS = 2
+SHARE_NEGATED_CAPTIONS = 0.04  # a little above 3.5 %: not every pair has something to deny
+CAPTIONS_PER_PAIR = 2
 _JOINTS = (" and ", " and ", " and ", " and ", ", and ", " but ")
 _DENIAL = re.compile(r"\b(?:no|not)\b")
 
 
 @dataclass
 class CaptionTally:
-    """How many captions of each kind there are so far; it decides which kind is due."""
+    """Counts captions by kind, and tells which kind is due."""
 
     kinds: Counter[str] = field(default_factory=Counter)
     negated: int = 0
@@ -113,8 +113,8 @@ class CaptionTally:
         """Captions counted so far."""
         return self.kinds.total()
 
-    def due(self, possible: Iterable[str]) -> str:
-        """Of the kinds that are possible, the one that is furthest behind its share."""
+    def choose_due(self, possible: Iterable[str]) -> str:
+        """The kind, of those possible, that is furthest behind its share."""
         return max(possible, key=lambda kind: SHARES[kind] * (self.captions + 1) - self.kinds[kind])
 
     def shares(self) -> dict[str, float]:
@@ -127,13 +127,13 @@ class CaptionTally:
 
 @dataclass(frozen=True)
 class _Material:
-    """What there is to say of a pair: what tells apart, then the rest; what a picture shows first."""
+    """Statements about a pair by kind: those that tell the two apart first, then what a picture shows."""
 
     direct: list[Statement]  # with what both are known to have at the end: "is red and still has a hood"
     compared: list[Statement]
     denied: list[Statement]
 
-    def possible(self) -> list[str]:
+    def list_possible(self) -> list[str]:
         told = [statement for statement in self.direct if statement.tells_apart]
         kinds = {
             "direct, single": bool(told),
@@ -154,14 +154,14 @@ def relative_captions(target: Item, reference: Item, tally: CaptionTally, rng: r
         ValueError: nothing is known that tells the two apart.
     """
     said: dict[str, list[Statement]] = {}
-    while len(said) < CAPTIONS:
+    while len(said) < CAPTIONS_PER_PAIR:
         told = [statement for statements in said.values() for statement in statements]
-        material = _material(target, reference, told, rng)
-        possible = material.possible()
+        material = _gather_material(target, reference, told, rng)
+        possible = material.list_possible()
         if not possible:
             raise ValueError(f"nothing is known that tells {target.key} from {reference.key}")
-        kind = tally.due(possible)
-        while (caption := join_statements(statements := _chosen(kind, material, tally), rng)) in said:
+        kind = tally.choose_due(possible)
+        while (caption := join_statements(statements := _choose_for_kind(kind, material, tally), rng)) in said:
             kind = rng.choice(possible)
         said[caption] = statements
         tally.kinds[kind] += 1
@@ -169,8 +169,8 @@ def relative_captions(target: Item, reference: Item, tally: CaptionTally, rng: r
     return tuple(said)
 
 
-def _material(target: Item, reference: Item, told: Sequence[Statement], rng: random.Random) -> _Material:
-    """What there is to say, in chance order but for what matters more; what is `told` already comes after the rest."""
+def _gather_material(target: Item, reference: Item, told: Sequence[Statement], rng: random.Random) -> _Material:
+    """Statements in chance order, the more telling ones first; those already `told` come last."""
 
     def in_order(statements: Iterable[Statement]) -> list[Statement]:
         shuffled = list(statements)
@@ -185,24 +185,24 @@ def _material(target: Item, reference: Item, told: Sequence[Statement], rng: ran
 
 
 def seen_in_both(target: Item, reference: Item) -> list[Statement]:
-    """What pictures show of both, but for the kind of article."""
+    """Statements that are true of both and that pictures show, except the kind of article."""
     return [one for one in shared_statements(target, reference) if one.seen and one.facet != "kind"]
 
 
-def _chosen(kind: str, material: _Material, tally: CaptionTally) -> list[Statement]:
+def _choose_for_kind(kind: str, material: _Material, tally: CaptionTally) -> list[Statement]:
     """The statements of a caption of this kind; a negation takes the place of a direct one where one is due."""
     says, _, number = kind.partition(", ")
     directly = material.direct
-    behind = tally.negated < NEGATED * (tally.captions + 1)
+    behind = tally.negated < SHARE_NEGATED_CAPTIONS * (tally.captions + 1)
     if behind and material.denied and says != "comparison":
         directly = [material.denied[0], *directly]
     if says == "both":
-        return _apart(directly[:1], material.compared)[:2]
+        return _put_other_facets_first(directly[:1], material.compared)[:2]
     several = directly if says == "direct" else material.compared
-    return several[:1] if number == "single" else _apart(several[:1], several[1:])[:2]
+    return several[:1] if number == "single" else _put_other_facets_first(several[:1], several[1:])[:2]
 
 
-def _apart(first: list[Statement], others: list[Statement]) -> list[Statement]:
+def _put_other_facets_first(first: list[Statement], others: list[Statement]) -> list[Statement]:
     """`first`, then the others, those about another facet before those about the same."""
     return [*first, *sorted(others, key=lambda statement: statement.facet == first[0].facet)]
 
@@ -214,7 +214,7 @@ def join_statements(statements: Sequence[Statement], rng: random.Random) -> str:
     joints = _JOINTS if len({statement.facet for statement in statements}) > 1 else _JOINTS[:1]
     caption = phrases[0]
     for phrase in phrases[1:]:
-        caption += _joint(caption, phrase, joints, rng)
+        caption += _choose_joint(caption, phrase, joints, rng)
     # Most captions go on from "I want one that ..."; some leave the verb out, some say "it".
     chance = rng.random()
     if chance < 0.15 and caption.startswith("is ") and not _DENIAL.search(caption):
@@ -222,8 +222,8 @@ def join_statements(statements: Sequence[Statement], rng: random.Random) -> str:
     return f"it {caption}" if chance < 0.22 else caption
 
 
-def _joint(before: str, phrase: str, joints: Sequence[str], rng: random.Random) -> str:
-    """What joins a phrase to those before; a verb that is there already can be left out, unless one of them denies."""
+def _choose_joint(before: str, phrase: str, joints: Sequence[str], rng: random.Random) -> str:
+    """A phrase with its joint; a verb that was said can be left out, unless one of the two phrases denies."""
     verb, _, rest = phrase.partition(" ")
     chance = rng.random()
     if not _DENIAL.search(f"{before} {phrase}"):
@@ -235,11 +235,11 @@ def _joint(before: str, phrase: str, joints: Sequence[str], rng: random.Random) 
 
 
 TURNS = {2: 0.75, 3: 0.19, 4: 0.06}
-"""How many sessions have how many turns, about as in the published set (2.3 on average)."""
+"""Shares of sessions by their number of turns, about as in the published set (2.3 on average)."""
 
 MIN_DIFFERING = 2
-CHOICES = 8
-"""How many references of an article are considered, so that a path need not end where two are each other's best."""
+MAX_REFERENCES = 8
+"""References of an article that are considered, so that a path need not end where two are each other's best."""
 
 
 def make_session(
@@ -268,14 +268,14 @@ def make_session(
 SET_SIZE = 6
 """Articles of a set."""
 
-PER_SET = 4
+MAX_QUERIES_PER_SET = 4
 """Queries of a set at most, each with a target of its own."""
 
 MAX_DOUBTFUL = 1
 """Other articles of a set at most that a caption might mean as well."""
 
-KEPT = 0.5
-"""How often a caption also says what stays."""
+SHARE_SAYING_KEPT = 0.5
+"""Share of captions that also say what stays."""
 
 MAX_SAID = 3
 """Statements of a caption at most."""
@@ -286,7 +286,7 @@ def cirr_pairs(items: Sequence[Item], rng: random.Random, *, first: int = 0) -> 
     made: list[CirrPair] = []
     for members in image_sets(items, rng):
         keys = tuple(member.key for member in members)
-        for reference, target, caption in _queries(members, rng):
+        for reference, target, caption in _make_queries(members, rng):
             number = first + len(made)
             made.append(CirrPair(number, reference.key, caption, target.key, keys, {target.key: 1.0}))
     return made
@@ -315,7 +315,7 @@ def image_sets(items: Sequence[Item], rng: random.Random) -> Iterator[tuple[Item
             yield tuple(order[row] for row in chosen.values())
 
 
-def _queries(members: Sequence[Item], rng: random.Random) -> Iterator[tuple[Item, Item, str]]:
+def _make_queries(members: Sequence[Item], rng: random.Random) -> Iterator[tuple[Item, Item, str]]:
     """Reference, target and caption of a few pairs of a set: those that leave the fewest others in doubt."""
     pairs = list(permutations(members, 2))
     rng.shuffle(pairs)
@@ -327,17 +327,17 @@ def _queries(members: Sequence[Item], rng: random.Random) -> Iterator[tuple[Item
             told.append((doubtful, reference, target, said))
     wanted: set[str] = set()
     for _, reference, target, said in sorted(told, key=lambda one: one[0]):
-        if len(wanted) < PER_SET and target.key not in wanted:
+        if len(wanted) < MAX_QUERIES_PER_SET and target.key not in wanted:
             wanted.add(target.key)
             same = seen_in_both(target, reference)
-            also = [rng.choice(same)] if same and rng.random() < KEPT else []
+            also = [rng.choice(same)] if same and rng.random() < SHARE_SAYING_KEPT else []
             yield reference, target, join_statements([*said, *also], rng)
 
 
 def choose_statements(target: Item, reference: Item, others: Sequence[Item]) -> tuple[list[Statement], int]:
-    """What to say of the target: the statements that rule out most others, and how many of these are left in doubt.
+    """The statements about the target that rule out most others, and how many others are left in doubt.
 
-    The first one rules out the reference; there is none where nothing that a picture shows does.
+    The first one rules out the reference; there are none where nothing that a picture shows does.
     """
     statements = (*direct_statements(target, reference), *comparison_statements(target, reference))
     known = [one for one in statements if one.seen]
@@ -356,11 +356,11 @@ def choose_statements(target: Item, reference: Item, others: Sequence[Item]) -> 
 def rules_out(statement: Statement, other: Item, reference: Item) -> bool:
     """Whether another article is known not to fit what is said of the target, seen from the reference."""
     if statement.semantics == "comparison":
-        return (statement.facet, statement.word) not in _places(other, reference)
+        return (statement.facet, statement.word) not in _list_comparisons(other, reference)
     return excludes_word(other, statement.facet, statement.word)
 
 
 @lru_cache(maxsize=64)
-def _places(other: Item, reference: Item) -> frozenset[tuple[str, str]]:
-    """How one compares with the other; those of a set are asked for many times."""
+def _list_comparisons(other: Item, reference: Item) -> frozenset[tuple[str, str]]:
+    """The comparisons that hold of `other`, seen from `reference`; cached, as a set asks for each many times."""
     return frozenset((one.facet, one.word) for one in comparison_statements(other, reference))

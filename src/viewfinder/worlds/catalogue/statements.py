@@ -1,4 +1,4 @@
-"""What can truly be said of an article: of the wanted one, seen from another, and of one alone (its captions).
+"""True statements about articles: about the wanted one, seen from another, and about one alone (its captions).
 
 Nothing here is ever guessed. Unknown is not absent: a title that names no pattern does not make a shirt plain.
 """
@@ -12,10 +12,10 @@ from functools import cache
 from itertools import chain
 from typing import Literal
 
+from viewfinder.wording.nouns import is_plural, join_with_and, with_article_if_singular
 from viewfinder.worlds.catalogue import vocabulary
 from viewfinder.worlds.catalogue.items import Item
 from viewfinder.worlds.catalogue.vocabulary import FACETS, Comparison, Form
-from viewfinder.worlds.words import join_with_and, with_article
 
 Semantics = Literal["direct", "comparison", "negation", "shared"]
 
@@ -56,7 +56,7 @@ def tell_apart(target: Item, reference: Item) -> bool:
 def direct_statements(target: Item, reference: Item) -> Iterator[Statement]:
     """Words of the target that the reference is not known to have."""
     for facet, word in target.words:
-        if FACETS[facet].said and not _fits(reference, facet, word):
+        if FACETS[facet].said and not _is_true(reference, facet, word):
             yield Statement("direct", facet, word, phrases_of(facet, word), excludes_word(reference, facet, word))
 
 
@@ -77,19 +77,19 @@ def negation_statements(target: Item, reference: Item) -> Iterator[Statement]:
 
 
 def comparison_statements(target: Item, reference: Item) -> Iterator[Statement]:
-    """How the target compares with the reference, in every order in which both have a place."""
+    """Comparisons of the target with the reference, in every order in which both have a place."""
     for order in vocabulary.COMPARISONS:
         words, others = target.by_facet.get(order.alike, ()), reference.by_facet.get(order.alike, ())
         if words and others and set(words) != set(others):
             continue
-        above, below = _gap(order, target, reference), _gap(order, reference, target)
+        above, below = _measure_gap(order, target, reference), _measure_gap(order, reference, target)
         if above >= order.margin:
             yield Statement("comparison", order.facet, "more", order.more, tells_apart=True)
         elif below >= order.margin:
             yield Statement("comparison", order.facet, "less", order.less, tells_apart=True)
 
 
-def _gap(order: Comparison, upper: Item, lower: Item) -> float:
+def _measure_gap(order: Comparison, upper: Item, lower: Item) -> float:
     """By how much every word of one lies above every word of the other; -1 where one has no place in the order."""
     above, below = upper.by_facet.get(order.facet, ()), lower.by_facet.get(order.facet, ())
     if not above or not below or not all(word in order.levels for word in (*above, *below)):
@@ -97,7 +97,7 @@ def _gap(order: Comparison, upper: Item, lower: Item) -> float:
     return min(order.levels[word] for word in above) - max(order.levels[word] for word in below)
 
 
-def _fits(item: Item, facet: str, word: str) -> bool:
+def _is_true(item: Item, facet: str, word: str) -> bool:
     """Whether the word is true of the article: it has it, or one that implies it (navy blue is blue)."""
     return _is_implied(word, item.by_facet.get(facet, ()))
 
@@ -115,7 +115,7 @@ def excludes_word(item: Item, facet: str, word: str) -> bool:
     word of its title overrules both.
     """
     known = item.by_facet.get(facet, ())
-    if _fits(item, facet, word) or item.title_words & set(word.split()):
+    if _is_true(item, facet, word) or item.title_words & set(word.split()):
         return False
     if (facet, word) in item.lacks:
         return True
@@ -128,7 +128,7 @@ def phrases_of(facet: str, word: str) -> tuple[str, ...]:
     """Ways to say that an article has a word; each begins with "is" or "has"."""
     if (facet, word) in vocabulary.PHRASES:
         return vocabulary.PHRASES[facet, word]
-    return _PHRASES[_form(facet, word)](word)
+    return _PHRASES[_find_form(facet, word)](word)
 
 
 @cache
@@ -136,45 +136,31 @@ def denials_of(facet: str, word: str) -> tuple[str, ...]:
     """Ways to say that an article does not have a word."""
     if (facet, word) in vocabulary.DENIALS:
         return vocabulary.DENIALS[facet, word]
-    form = _form(facet, word)
+    form = _find_form(facet, word)
     if form in {"has", "shaped"}:
         thing = word if form == "has" else f"{word} shape"
-        return (f"has no {thing}", f"does not have {indefinite(thing)}")
+        return (f"has no {thing}", f"does not have {with_article_if_singular(thing)}")
     return (_PHRASES[form](word)[0].replace("is ", "is not ", 1),)
 
 
-def _form(facet: str, word: str) -> Form:
+def _find_form(facet: str, word: str) -> Form:
     return vocabulary.FORMS.get((facet, word), FACETS[facet].form)
-
-
-def indefinite(noun: str) -> str:
-    """A noun with its article; plurals have none.
-
-    >>> indefinite("collar"), indefinite("long sleeves"), indefinite("orange dress")
-    ('a collar', 'long sleeves', 'an orange dress')
-    """
-    return noun if is_plural(noun) else with_article(noun)
-
-
-def is_plural(noun: str) -> bool:
-    """Whether a noun of the tables is in the plural."""
-    return noun.endswith("s") and not noun.endswith("ss")
 
 
 _PHRASES: dict[Form, Callable[[str], tuple[str, ...]]] = {
     "is": lambda word: (f"is {word}",),
     "coloured": lambda word: (
-        *(f"is {word}", f"is {word}", f"is {word} in colour", f"has {indefinite(f'{word} colour')}"),
+        *(f"is {word}", f"is {word}", f"is {word} in colour", f"has {with_article_if_singular(f'{word} colour')}"),
     ),
-    "has": lambda word: (f"has {indefinite(word)}",),
+    "has": lambda word: (f"has {with_article_if_singular(word)}",),
     "made": lambda word: (f"is made of {word}", f"is {word}"),
-    "shaped": lambda word: (f"has {indefinite(f'{word} shape')}",),
+    "shaped": lambda word: (f"has {with_article_if_singular(f'{word} shape')}",),
     "for": lambda word: (f"is for {word}", f"is made for {word}"),
-    "kind": lambda word: (f"is a pair of {word}" if is_plural(word) else f"is {indefinite(word)}",),
+    "kind": lambda word: (f"is a pair of {word}" if is_plural(word) else f"is {with_article_if_singular(word)}",),
 }
 
 
-CAPTIONS = 3
+CAPTIONS_PER_ITEM = 3
 
 _BEFORE = ("size", "usage", "colour", "pattern", "finish", "fabric", "fit", "length", "sleeves", "closure")
 _WITH = ("sleeves", "neck", "heel", "closure", "detail")
@@ -193,13 +179,13 @@ def describe_item(item: Item, words: Sequence[tuple[str, str]]) -> str:
 
     "casual red striped cotton shirt with long sleeves and a collar"
     """
-    adjectives = {known for known in words if _form(*known) in {"is", "coloured", "made"}}
+    adjectives = {known for known in words if _find_form(*known) in {"is", "coloured", "made"}}
     before = [word for name in _BEFORE for facet, word in words if facet == name and (facet, word) in adjectives]
     parts = [word for name in _WITH for facet, word in words if facet == name and (facet, word) not in adjectives]
     shapes = [f"{word} shape" for facet, word in words if facet == "cut"]
     phrase = " ".join([*before, item.noun])
-    phrase = phrase if is_plural(item.noun) else indefinite(phrase)
+    phrase = phrase if is_plural(item.noun) else with_article_if_singular(phrase)
     if parts or shapes:
-        phrase += f" with {join_with_and([indefinite(part) for part in [*shapes, *parts]])}"
+        phrase += f" with {join_with_and([with_article_if_singular(part) for part in [*shapes, *parts]])}"
     wearers = [word for facet, word in words if facet in {"audience", "sport"} and word != "unisex"]
     return phrase + "".join(f" for {wearer}" for wearer in wearers)

@@ -36,11 +36,11 @@ Setting = Literal["rollback", "combination"]
 SETTINGS: tuple[Setting, ...] = ("rollback", "combination")
 
 CLAUSES = 3
-NAMED = 0.5
-"""How often a kept attribute is named with its word ("the FIRST's red colour"), not only as "the FIRST's colour"."""
+SHARE_NAMED = 0.5
+"""Share of kept attributes that are named with their word: "the FIRST's red colour", not only "the FIRST's colour"."""
 
-NEGATED = 0.1
-"""How often one of the three clauses is a negation, where there is one to make."""
+SHARE_NEGATED_TURNS = 0.1
+"""Share of turns in which a negation is one of the three clauses, where there is something to deny."""
 
 PREFERENCES = (
     "On second thoughts I like the {} better, and",
@@ -50,7 +50,7 @@ PREFERENCES = (
     "I still prefer the {}, so from there",
 )
 
-_TRIES = 60
+_MAX_CHAINS_TRIED = 60
 _DRAWS = 24
 _NOT_KEPT = frozenset({"kind", "audience", "season", "sport"})
 
@@ -64,7 +64,7 @@ class KeptAttribute:
     named: bool
 
     def say(self) -> str:
-        """As in "keep the FIRST's ..."."""
+        """The attribute as it follows "keep the FIRST's"."""
         return noun_phrase(*self.word) if self.named else FACETS[self.word[0]].noun
 
 
@@ -78,7 +78,7 @@ class Chain:
     kept: tuple[KeptAttribute, ...] = ()
 
     def operations(self) -> dict[str, Any]:
-        """What the last turn does, in a form for programs."""
+        """The last turn in a form for programs: where it goes back to, or what it keeps of which picture."""
         if self.setting == "rollback":
             return {"setting": "rollback", "to": ORDINALS[self.back]}
         kept = [
@@ -97,10 +97,10 @@ def make_transactions(
     In contextual language a clause says only what differs, and what the last turn leaves unsaid stays as in the picture
     that it goes on from: without that picture it fits many articles, with it few.
     """
-    groups = _groups(items)
+    groups = _group_families(items)
     order = [item for group in groups.values() for item in group]
     common = Counter(word for item in items for word in item.known)
-    hopeless: set[str] = set()
+    hopeless: set[str] = set()  # references for which no chain was found: they are not tried again
     made = 0
     while made < count and len(hopeless) < len(order):
         rng.shuffle(order)
@@ -109,7 +109,7 @@ def make_transactions(
                 return
             if reference.key in hopeless:
                 continue
-            found = _found(reference, groups[reference.family], setting, common, rng, language)
+            found = _find_transaction(reference, groups[reference.family], setting, common, rng, language)
             if found is None:
                 hopeless.add(reference.key)
             else:
@@ -118,18 +118,18 @@ def make_transactions(
 
 
 def count_in_chains(items: Iterable[Item]) -> int:
-    """How many articles have enough others in their subcategory to make a chain."""
-    return sum(len(group) for group in _groups(items).values())
+    """The number of articles with enough others in their subcategory to make a chain."""
+    return sum(len(group) for group in _group_families(items).values())
 
 
-def _groups(items: Iterable[Item]) -> dict[str, list[Item]]:
+def _group_families(items: Iterable[Item]) -> dict[str, list[Item]]:
     groups: dict[str, list[Item]] = {}
     for item in items:
         groups.setdefault(item.family, []).append(item)
     return {family: group for family, group in groups.items() if len(group) > CLAUSES}
 
 
-def _found(
+def _find_transaction(
     reference: Item,
     group: Sequence[Item],
     setting: Setting,
@@ -137,7 +137,7 @@ def _found(
     rng: random.Random,
     language: Language,
 ) -> tuple[Chain, Transaction] | None:
-    for _ in range(_TRIES):
+    for _ in range(_MAX_CHAINS_TRIED):
         if language == "contextual":
             chain = _draw_leaning_chain(reference, group, setting, rng)
         elif setting == "rollback":
@@ -166,15 +166,15 @@ def _draw_leaning_chain(reference: Item, group: Sequence[Item], setting: Setting
         if wanted.key in (first.key, second.key, latest.key):
             continue
         if setting == "rollback":
-            # What few articles meet is asked first. From the latest picture there is more to say: whoever forgets the
-            # others is led astray.
+            # The rarest condition is tested first. From the latest picture more would have to be said than a turn can
+            # say, so that a system which forgets the earlier pictures is led astray.
             fits = changed_statements(wanted, origin) and tell_apart(wanted, origin)
-            if fits and len(needed_facets(wanted, latest)) > CLAUSES:
+            if fits and len({one.facet for one in _list_changes(wanted, latest)}) > CLAUSES:
                 return Chain((first, second, latest, wanted), setting, back=back)
             continue
         new = wanted.known - latest.known
-        with_first = sorted(word for word in new if _keeps_whole(word, wanted, first))
-        with_second = sorted(word for word in new if _keeps_whole(word, wanted, second)) if with_first else []
+        with_first = sorted(word for word in new if _shares_whole_facet(word, wanted, first))
+        with_second = sorted(word for word in new if _shares_whole_facet(word, wanted, second)) if with_first else []
         pairs = [(a, b) for a in with_first for b in with_second if a[0] != b[0]]
         if pairs and tell_apart(wanted, origin):
             one, other = rng.choice(pairs)
@@ -184,20 +184,15 @@ def _draw_leaning_chain(reference: Item, group: Sequence[Item], setting: Setting
     return None
 
 
-def _keeps_whole(word: Word, wanted: Item, other: Item) -> bool:
+def _shares_whole_facet(word: Word, wanted: Item, other: Item) -> bool:
     """Whether a picture shows an attribute of the other in which the wanted article agrees with it wholly."""
     facet = word[0]
     whole = wanted.by_facet[facet] == other.by_facet.get(facet)
     return whole and FACETS[facet].seen and facet not in _NOT_KEPT | {"detail"}
 
 
-def needed_facets(wanted: Item, origin: Item) -> set[str]:
-    """Aspects that pictures show and in which two articles are known to differ."""
-    return {s.facet for s in _apart(wanted, origin)}
-
-
-def _apart(wanted: Item, origin: Item) -> Iterator[Statement]:
-    """What has to be said for the wanted article to follow from the origin, as far as pictures show it."""
+def _list_changes(wanted: Item, origin: Item) -> Iterator[Statement]:
+    """The statements that lead from the origin to the wanted article, as far as pictures show what changed."""
     changed = set()
     for statement in direct_statements(wanted, origin):
         if statement.seen:
@@ -209,8 +204,8 @@ def _apart(wanted: Item, origin: Item) -> Iterator[Statement]:
 
 
 def changed_statements(wanted: Item, origin: Item, *, but: frozenset[str] = frozenset()) -> list[Statement]:
-    """All that has to be said of what changed, facets in `but` aside; nothing where that takes too many clauses."""
-    needed = list(islice((one for one in _apart(wanted, origin) if one.facet not in but), CLAUSES + 1))
+    """Statements of all that changed, facets in `but` aside; none where that takes too many clauses."""
+    needed = list(islice((one for one in _list_changes(wanted, origin) if one.facet not in but), CLAUSES + 1))
     return needed if len(needed) <= CLAUSES else []
 
 
@@ -242,9 +237,9 @@ def draw_combination_chain(
     for wanted in rng.sample(group, min(_DRAWS, len(group))):
         if wanted in (first, second, latest) or not tell_apart(wanted, latest):
             continue
-        words = _kept_words(first, second, latest, wanted, common)
+        words = _choose_kept_words(first, second, latest, wanted, common)
         if words is not None and not set(words) <= latest.known:
-            # How many of the words no picture shows, and how many the latest picture has anyway.
+            # Ranked by how many of the words no picture shows, then by how many the latest picture has anyway.
             unseen = sum(not FACETS[facet].seen for facet, _ in words)
             found.setdefault((unseen, sum(word in latest.known for word in words)), (wanted, words))
             if (0, 0) in found:
@@ -257,11 +252,11 @@ def draw_combination_chain(
         facet = word[0]
         # Without its word an attribute can be kept only where the two agree in all of its facet.
         whole = facet != "detail" and origin.by_facet[facet] == wanted.by_facet[facet]
-        kept.append(KeptAttribute(place, word, named=not whole or rng.random() < NAMED))
+        kept.append(KeptAttribute(place, word, named=not whole or rng.random() < SHARE_NAMED))
     return Chain((first, second, latest, wanted), "combination", kept=tuple(kept))
 
 
-def _kept_words(
+def _choose_kept_words(
     first: Item, second: Item, latest: Item, wanted: Item, common: Mapping[Word, int]
 ) -> tuple[Word, Word] | None:
     """A word shared with the first and one shared with the second, of different facets; the best pair there is."""
@@ -280,26 +275,10 @@ def _kept_words(
 def write_transaction(chain: Chain, rng: random.Random) -> Transaction | None:
     """The words of a chain; None if there are not three things to say of every change."""
     first, second, latest, wanted = chain.items
-    origin = chain.items[chain.back]
     quiet = frozenset(kept.word[0] for kept in chain.kept)
     said = [choose_clauses(second, first, rng), choose_clauses(latest, second, rng)]
-    said.append(choose_clauses(wanted, origin, rng, but=quiet))
-    if any(len(of_turn) < CLAUSES for of_turn in said):
-        return None
-    modifications = [
-        " ".join(f"{number}. {clause}" for number, clause in enumerate(of_turn, start=1)) for of_turn in said
-    ]
-    if chain.setting == "rollback":
-        modifications[-1] = f"{rng.choice(PREFERENCES).format(ORDINALS[chain.back])} {modifications[-1]}"
-    else:
-        modifications[-1] += f" {CLAUSES + 1}. {keep_clause(chain.kept, rng)}"
-    return _transaction(chain, modifications)
-
-
-def _transaction(chain: Chain, modifications: Sequence[str]) -> Transaction:
-    pictures = tuple(f"images/{item.image}" for item in chain.items)
-    captions = tuple(caption_item(item)[1] for item in chain.items)
-    return Transaction(pictures[0], pictures[1:], tuple(modifications), captions)
+    said.append(choose_clauses(wanted, chain.items[chain.back], rng, but=quiet))
+    return None if any(len(clauses) < CLAUSES for clauses in said) else _join_transaction(chain, said, rng)
 
 
 def write_leaning_transaction(chain: Chain, rng: random.Random) -> Transaction | None:
@@ -307,19 +286,26 @@ def write_leaning_transaction(chain: Chain, rng: random.Random) -> Transaction |
     first, second, latest, wanted = chain.items
     quiet = frozenset(kept.word[0] for kept in chain.kept)
     last = changed_statements(wanted, chain.items[chain.back], but=quiet)
-    changes = [list(_apart(second, first)), list(_apart(latest, second)), last]
+    changes = [list(_list_changes(second, first)), list(_list_changes(latest, second)), last]
     told = [rng.sample(some, min(len(some), CLAUSES)) for some in changes]
     if not all(told):
         return None
     said = [[statement.say(rng) for statement in statements] for statements in told]
     for clauses in said:
         rng.shuffle(clauses)
+    return _join_transaction(chain, said, rng)
+
+
+def _join_transaction(chain: Chain, said: Sequence[list[str]], rng: random.Random) -> Transaction:
+    """The transaction whose turns say these clauses; the last one looks back."""
     if chain.setting == "combination":
         said[-1].append(keep_clause(chain.kept, rng))
-    modifications = [" ".join(f"{number}. {clause}" for number, clause in enumerate(one, start=1)) for one in said]
+    turns = [" ".join(f"{number}. {clause}" for number, clause in enumerate(clauses, start=1)) for clauses in said]
     if chain.setting == "rollback":
-        modifications[-1] = f"{rng.choice(PREFERENCES).format(ORDINALS[chain.back])} {modifications[-1]}"
-    return _transaction(chain, modifications)
+        turns[-1] = f"{rng.choice(PREFERENCES).format(ORDINALS[chain.back])} {turns[-1]}"
+    pictures = tuple(f"images/{item.image}" for item in chain.items)
+    captions = tuple(caption_item(item)[1] for item in chain.items)
+    return Transaction(pictures[0], pictures[1:], tuple(turns), captions)
 
 
 def choose_clauses(
@@ -330,7 +316,7 @@ def choose_clauses(
     What differs comes before what is only known of the target, and that before what both have; facets in `but`, which
     are spoken of elsewhere, come last of all. There are fewer than three where so little is known.
     """
-    denied = list(negation_statements(target, reference)) if rng.random() < NEGATED else []
+    denied = list(negation_statements(target, reference)) if rng.random() < SHARE_NEGATED_TURNS else []
     statements = [
         *denied[:1],
         *direct_statements(target, reference),
@@ -353,13 +339,13 @@ def choose_clauses(
 
 
 def keep_clause(kept: Sequence[KeptAttribute], rng: random.Random) -> str:
-    """ "keep the FIRST's long sleeves and the SECOND's colour" """
+    """The clause that keeps two attributes: "keep the FIRST's long sleeves and the SECOND's colour"."""
     first, second = (f"the {ORDINALS[k.place]}'s {k.say()}" for k in kept)
     return f"keep {first} and {rng.choice(('', 'keep '))}{second}"
 
 
 def noun_phrase(facet: str, word: str) -> str:
-    """A word as something one can keep.
+    """A word of a facet as a noun phrase, as it follows "keep the FIRST's".
 
     >>> noun_phrase("colour", "red"), noun_phrase("sleeves", "long sleeves"), noun_phrase("length", "knee-length")
     ('red colour', 'long sleeves', 'knee-length cut')

@@ -1,4 +1,4 @@
-"""What can be known of an article: its facets, the words of each, and how they are ordered. Only tables.
+"""The facets of an article, the words of each, and how they are ordered. Only tables.
 
 A facet is one aspect (colour, sleeves, fabric). It belongs to one of Fashion IQ's five types of attributes, and says
 how its words are put into a sentence.
@@ -13,7 +13,7 @@ TYPES = ("texture", "fabric", "shape", "part", "style")
 """The five types of attributes of DeepFashion and Fashion IQ, in the order of `asin2attr`."""
 
 Form = Literal["is", "coloured", "has", "made", "shaped", "for", "kind"]
-"""How a word is said: "is slim", "is red in colour", "has a collar", "is made of denim", "has a tote shape" ..."""
+"""Ways to say a word: "is slim", "is red in colour", "has a collar", "is made of denim", "has a tote shape" ..."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ _COLOURS_BY_LIGHTNESS: dict[float, tuple[str, ...]] = {
     0.98: ("white",),
 }
 LIGHTNESS = {colour: lightness for lightness, colours in _COLOURS_BY_LIGHTNESS.items() for colour in colours}
-"""How light a colour is, 0 (black) to 1; metals and mixtures are left out."""
+"""The lightness of colours, 0 (black) to 1; metals and mixtures are left out."""
 
 SHADES = ("black", "charcoal", "grey", "grey melange", "white", "off white", "cream", "beige", "brown", "taupe", "tan")
 VIVID = ("red", "orange", "yellow", "green", "blue", "purple", "pink", "magenta", "turquoise blue", "multicoloured")
@@ -143,7 +143,7 @@ class Comparison:
     alike: str = ""
 
 
-def _steps(*words: str) -> dict[str, float]:
+def _rank(*words: str) -> dict[str, float]:
     return {word: float(level) for level, word in enumerate(words)}
 
 
@@ -171,46 +171,46 @@ COMPARISONS: tuple[Comparison, ...] = (
     ),
     Comparison(
         "sleeves",
-        _steps("sleeveless", "short sleeves", "three-quarter sleeves", "long sleeves"),
+        _rank("sleeveless", "short sleeves", "three-quarter sleeves", "long sleeves"),
         ("has longer sleeves", "is longer in the sleeves"),
         ("has shorter sleeves", "is shorter in the sleeves"),
     ),
     Comparison(
         "length",
-        _steps("cropped", "hip-length", "tunic-length"),
+        _rank("cropped", "hip-length", "tunic-length"),
         ("is longer", "has a longer cut"),
         ("is shorter", "has a shorter cut"),
     ),
     Comparison(
         "length",
-        _steps("mini", "knee-length", "maxi"),
+        _rank("mini", "knee-length", "maxi"),
         ("is longer", "has a longer skirt"),
         ("is shorter", "has a shorter skirt"),
     ),
     Comparison(
         "length",
-        _steps("above-the-knee", "calf-length", "full-length"),
+        _rank("above-the-knee", "calf-length", "full-length"),
         ("is longer", "has longer legs"),
         ("is shorter", "has shorter legs"),
     ),
     Comparison(
         "length",
-        _steps("low-cut", "ankle-high", "knee-high"),
+        _rank("low-cut", "ankle-high", "knee-high"),
         ("is taller", "has a higher shaft"),
         ("is lower", "has a lower shaft"),
     ),
     Comparison(
         "fit",
-        _steps("skinny", "slim", "straight", "wide"),
+        _rank("skinny", "slim", "straight", "wide"),
         ("is wider", "is looser", "has a looser fit"),
         ("is narrower", "is tighter", "has a tighter fit"),
     ),
-    Comparison("fit", _steps("fitted", "flared"), ("is looser", "is more flared"), ("is tighter", "is more fitted")),
-    Comparison("heel", _steps("flat heel", "mid heel", "high heel"), ("has a higher heel",), ("has a lower heel",)),
-    Comparison("size", _steps("small", "medium-sized", "large"), ("is bigger", "is larger"), ("is smaller",)),
+    Comparison("fit", _rank("fitted", "flared"), ("is looser", "is more flared"), ("is tighter", "is more fitted")),
+    Comparison("heel", _rank("flat heel", "mid heel", "high heel"), ("has a higher heel",), ("has a lower heel",)),
+    Comparison("size", _rank("small", "medium-sized", "large"), ("is bigger", "is larger"), ("is smaller",)),
     Comparison(
         "usage",
-        _steps("sporty", "casual", "formal"),
+        _rank("sporty", "casual", "formal"),
         ("is more formal", "is dressier", "is more elegant"),
         ("is less formal", "is more relaxed"),
     ),

@@ -22,7 +22,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from PIL import Image
 
@@ -53,31 +53,31 @@ from viewfinder.worlds.catalogue.items import (
     sample_item,
 )
 from viewfinder.worlds.catalogue.pairs import (
-    CHOICES,
+    MAX_REFERENCES,
     CaptionTally,
     cirr_pairs,
     find_references,
     make_session,
     relative_captions,
 )
-from viewfinder.worlds.catalogue.statements import CAPTIONS, caption_item
+from viewfinder.worlds.catalogue.statements import CAPTIONS_PER_ITEM, caption_item
 from viewfinder.worlds.catalogue.transactions import SETTINGS, Chain, Setting, count_in_chains, make_transactions
 from viewfinder.worlds.drawing.draw import Captioned, draw_sheet, rows_of_six
 from viewfinder.worlds.words import Language, reword
 
-KINDS = 3
+FASHION_IQ_KINDS = 3
 """Fashion IQ has three kinds of articles; here those with the most pictures."""
 
 PER_PICTURE = 3
 """Transactions for each picture, by default."""
 
-QUALITY = 90
-VERSION = 2
+ITEM_JPEG_QUALITY = 90
+CATALOGUE_VERSION = 2
 
 
 @dataclass
 class _Written:
-    """What was written so far, as report.json has it, and how people speak."""
+    """Counts of what was written so far, for report.json, and the language in which it is written."""
 
     language: Language
     tally: CaptionTally = field(default_factory=CaptionTally)
@@ -117,7 +117,7 @@ def write_catalogue(
         transactions: FashionMT transactions in all, half of each setting; None: three a picture.
         pairs: Fashion IQ pairs of each picture for training, with so many references, the most alike first. The
             published data has one; pictures for validation and testing always do. All else is the same bytes.
-        language: how people speak of them (see `wording`); pictures and pairs are the same.
+        language: how people speak of them (see `worlds.words`); pictures and pairs are the same.
         workers: unused while drawing takes about ten milliseconds an article.
 
     Raises:
@@ -127,19 +127,19 @@ def write_catalogue(
     least = 1 if sprites is None else 0
     if not least <= count <= making.MAX_PICTURES:
         raise BadInput(f"--count {count}: ask for {least} to {making.MAX_PICTURES} pictures")
-    items, dropped, source = _items(count, seed, sprites)
+    items, dropped, source = _make_items(count, seed, sprites)
     wanted = PER_PICTURE * len(items) if transactions is None else transactions
     if wanted < 0:
         raise BadInput(f"--transactions {wanted}: ask for 0 or more")
     if pairs < 1:
         raise BadInput(f"--pairs {pairs}: ask for 1 or more")
-    made = making.world_marker("catalogue", VERSION, count, seed, language)
+    made = making.world_marker("catalogue", CATALOGUE_VERSION, count, seed, language)
     made |= {"transactions": wanted, "sprites": source} | ({"pairs": pairs} if pairs > 1 else {})
     written = _Written(language)
-    with making.claim_folder(out, made, ("images",)):
+    with making.claim_world_folder(out, made, ("images",)):
         for number, item in enumerate(items, start=1):
             if sprites is None:
-                draw_item(item).save(out / "images" / item.image, quality=QUALITY)
+                draw_item(item).save(out / "images" / item.image, quality=ITEM_JPEG_QUALITY)
             else:
                 making.link_file(sprites / "images" / item.image, out / "images" / item.image)
             progress(number)
@@ -149,12 +149,14 @@ def write_catalogue(
             _write_transactions(out, items, setting, share, seed, written)
         _write_queries(out, items, seed, written)
         catalogue_sheet(out, items, written).save(out / "preview.png")
-        write_json(out / "report.json", _account(items, dropped, written), indent=1)
+        write_json(out / "report.json", _make_report(items, dropped, written), indent=1)
     counts = {name: sum(getattr(written, name).values()) for name in ("pairs", "sessions", "transactions", "queries")}
-    return making.WorldReport(out, "catalogue", seed, len(items), CAPTIONS * len(items), things=len(items), **counts)
+    return making.WorldReport(
+        out, "catalogue", seed, len(items), CAPTIONS_PER_ITEM * len(items), things=len(items), **counts
+    )
 
 
-def _items(count: int, seed: int, sprites: Path | None) -> tuple[list[Item], tuple[Dropped, ...], str | None]:
+def _make_items(count: int, seed: int, sprites: Path | None) -> tuple[list[Item], tuple[Dropped, ...], str | None]:
     """The articles, what was left out, and a digest of the table that they come from."""
     if sprites is None:
         return [sample_item(seed=seed, number=number) for number in range(1, count + 1)], (), None
@@ -165,23 +167,25 @@ def _items(count: int, seed: int, sprites: Path | None) -> tuple[list[Item], tup
     return items, dropped, hashlib.blake2b((sprites / "products.csv").read_bytes(), digest_size=16).hexdigest()
 
 
-def _said(captions: Iterable[str], split: Split, language: Language) -> tuple[str, ...]:
+def _word_captions(captions: Iterable[str], split: Split, language: Language) -> tuple[str, ...]:
     """Captions as they are said of pictures of a split."""
     return tuple(map(reword, captions) if language == "contextual" and split == "test" else captions)
 
 
 def _write_tables(out: Path, items: Sequence[Item], language: Language) -> None:
     making.write_rows(out / "products.csv", COLUMNS, ([cell for _, cell in item.row] for item in items))
-    said = ([item.image, caption] for item in items for caption in _said(caption_item(item), item.split, language))
+    said = (
+        [item.image, caption] for item in items for caption in _word_captions(caption_item(item), item.split, language)
+    )
     making.write_rows(out / "captions.csv", ("image", "caption"), said)
     making.write_lines(out / TRUTH_FILE, (truth_line(item_truth(item)) for item in items))
     write_json(out / "attribute2idx.json", attribute_numbers(items))
 
 
-def slug(kind: str) -> str:
+def make_slug(kind: str) -> str:
     """A kind of article as part of a file's name.
 
-    >>> slug("Casual Shoes")
+    >>> make_slug("Casual Shoes")
     'casual-shoes'
     """
     return re.sub(r"[^a-z0-9]+", "-", kind.lower()).strip("-")
@@ -192,7 +196,7 @@ def _write_dialogues(out: Path, items: Sequence[Item], seed: int, pairs: int, wr
 
     For training there are `pairs` pairs a picture.
     """
-    kinds = largest_kinds(items, KINDS)
+    kinds = largest_kinds(items, FASHION_IQ_KINDS)
     for split in SPLITS:
         everything: list[Session] = []
         inside: list[Item] = []
@@ -210,26 +214,25 @@ def _write_kind(
     rng = random.Random(f"viewfinder/pairs/{seed}/{kind}/{split}")
     # With words of their own, further pairs change nothing of what is there without them.
     rng_further = random.Random(f"viewfinder/further pairs/{seed}/{kind}/{split}")
-    name, keys = slug(kind), [item.key for item in shop]
+    name, keys = make_slug(kind), [item.key for item in shop]
     attributes = {item.key: attribute_lists(item) for item in shop}
-    likes = find_references(shop, most=max(CHOICES, most), rng=rng)
+    likes = find_references(shop, most=max(MAX_REFERENCES, most), rng=rng)
     pairs: list[FashionPair] = []
     for item in shop:
-        for reference in likes[item.key][:1]:
-            said = relative_captions(item, reference, written.tally, rng)
-            pairs.append(FashionPair(item.key, reference.key, said))
-            written.shown.append((item, reference, said))
-        for reference in likes[item.key][1:most]:
-            said = relative_captions(item, reference, written.further, rng_further)
-            pairs.append(FashionPair(item.key, reference.key, said))
-    pairs = [replace(pair, captions=_said(pair.captions, split, written.language)) for pair in pairs]
-    choices = {key: found[:CHOICES] for key, found in likes.items()}
+        for place, reference in enumerate(likes[item.key][:most]):
+            tally, chance = (written.further, rng_further) if place else (written.tally, rng)
+            said = relative_captions(item, reference, tally, chance)
+            pairs.append(FashionPair(item.key, reference.key, _word_captions(said, split, written.language)))
+            if not place:
+                written.shown.append((item, reference, said))
+    choices = {key: found[:MAX_REFERENCES] for key, found in likes.items()}
     sessions = [found for item in shop if (found := make_session(item, choices, written.tally, rng)) is not None]
     sessions = [
         replace(
             session,
             references=tuple(
-                replace(shown, captions=_said(shown.captions, split, written.language)) for shown in session.references
+                replace(shown, captions=_word_captions(shown.captions, split, written.language))
+                for shown in session.references
             ),
         )
         for session in sessions
@@ -255,7 +258,7 @@ def _write_transactions(
         left, rest = left - share, rest - able[split]
         rng = random.Random(f"viewfinder/transactions/{seed}/{setting}/{split}")
         made = list(make_transactions(inside[split], setting, share, rng, written.language))
-        told = [_said_in(transaction, split, written.language) for _, transaction in made]
+        told = [_word_transaction(transaction, split, written.language) for _, transaction in made]
         write_transactions(out, setting, split, told, gallery)
         operations = (chain.operations() for chain, _ in made)
         write_jsonl(out / "modifiers" / f"{setting}_{split}_operations.jsonl", operations)
@@ -263,9 +266,9 @@ def _write_transactions(
         written.examples += made[:1] if split == "train" else []
 
 
-def _said_in(transaction: Transaction, split: Split, language: Language) -> Transaction:
+def _word_transaction(transaction: Transaction, split: Split, language: Language) -> Transaction:
     """A transaction as it is said of pictures of a split; what refers to earlier pictures stays as it is."""
-    captions = _said(transaction.captions, split, language)
+    captions = _word_captions(transaction.captions, split, language)
     if captions == transaction.captions:
         return transaction
     clauses = (_CLAUSE.sub(lambda found: f"{found[1]}{reword(found[2])}", said) for said in transaction.modifications)
@@ -281,15 +284,15 @@ def _write_queries(out: Path, items: Sequence[Item], seed: int, written: _Writte
     for split in SPLITS:
         inside = [item for item in items if item.split == split]
         pairs = cirr_pairs(inside, random.Random(f"viewfinder/cirr/{seed}/{split}"), first=first)
-        said = (_said([pair.caption], split, written.language) for pair in pairs)
+        said = (_word_captions([pair.caption], split, written.language) for pair in pairs)
         pairs = [replace(pair, caption=caption) for pair, (caption,) in zip(pairs, said, strict=True)]
         write_cirr(out / "cirr", split, pairs, {item.key: f"../images/{item.image}" for item in inside})
         first += len(pairs)
         written.queries[split] = len(pairs)
 
 
-def _account(items: Sequence[Item], dropped: tuple[Dropped, ...], written: _Written) -> dict[str, Any]:
-    """What report.json says."""
+def _make_report(items: Sequence[Item], dropped: tuple[Dropped, ...], written: _Written) -> dict[str, Any]:
+    """The content of report.json."""
     tally = CaptionTally(written.tally.kinds + written.further.kinds, written.tally.negated + written.further.negated)
     return {
         "pictures": len(items),
@@ -305,15 +308,14 @@ def _account(items: Sequence[Item], dropped: tuple[Dropped, ...], written: _Writ
 
 
 _TITLES, _PAIRS = 12, 6
-_Any = TypeVar("_Any")
 
 
 def catalogue_sheet(out: Path, items: Sequence[Item], written: _Written) -> Image.Image:
     """Articles with their titles, pairs with their captions, a transaction of each setting; RGB."""
     pictures = out / "images"
-    rows = rows_of_six([(pictures / item.image, item.title) for item in _spread(items, _TITLES)])
+    rows = rows_of_six([(pictures / item.image, item.title) for item in making.take_evenly(items, _TITLES)])
     couples: list[Captioned] = []
-    for target, reference, said in _spread(written.shown, _PAIRS):
+    for target, reference, said in making.take_evenly(written.shown, _PAIRS):
         couples.append((pictures / reference.image, f"shown: {reference.title}"))
         couples.append((pictures / target.image, f"wanted: {' / '.join(said)}"))
     rows += rows_of_six(couples)
@@ -322,7 +324,3 @@ def catalogue_sheet(out: Path, items: Sequence[Item], written: _Written) -> Imag
         named = zip(said, chain.items, strict=True)
         rows.append([(pictures / item.image, f"{words} ({item.title})") for words, item in named])
     return draw_sheet(rows, lines=12)
-
-
-def _spread(things: Sequence[_Any], count: int) -> list[_Any]:
-    return [things[place * len(things) // count] for place in range(count)] if len(things) > count else list(things)

@@ -31,7 +31,7 @@ def edge_of(colour: RGB) -> RGB:
 
 @dataclass(frozen=True)
 class Cloth:
-    """What a thing's body is made of: a colour, and a pattern in a second one."""
+    """The cloth of a thing's body: a colour, and a pattern in a second one."""
 
     colour: RGB
     pattern: str = "plain"
@@ -84,7 +84,7 @@ class Brush:
 
     def oval(self, corners: Corners, fill: Ink | Cloth) -> None:
         """An ellipse inside (x0, y0, x1, y1)."""
-        self._shape("ellipse", self._corners(corners), fill)
+        self._draw_shape("ellipse", self._scale_corners(corners), fill)
 
     def disc(self, x: Number, y: Number, radius: Number, fill: Ink | Cloth, *, flat: Number = 1) -> None:
         """A circle around a point, or an ellipse `flat` times as high as it is wide."""
@@ -92,31 +92,33 @@ class Brush:
 
     def rect(self, corners: Corners, fill: Ink | Cloth, radius: Number = 0) -> None:
         """A rectangle, its corners rounded by `radius`."""
-        self._shape("rounded_rectangle", self._corners(corners), fill, radius=radius * self._unit)
+        self._draw_shape("rounded_rectangle", self._scale_corners(corners), fill, radius=radius * self._unit)
 
     def poly(self, points: Sequence[Point], fill: Ink | Cloth) -> None:
         """A polygon."""
-        self._shape("polygon", self._points(points), fill)
+        self._draw_shape("polygon", self._scale_points(points), fill)
 
     def blob(self, points: Sequence[Point], fill: Ink | Cloth) -> None:
         """A closed smooth shape through the points."""
-        self.poly(_smooth(points), fill)
+        self.poly(_smooth_line(points), fill)
 
     def chord(self, corners: Corners, start: Number, end: Number, fill: Ink | Cloth) -> None:
         """The part of an ellipse cut off between two angles (degrees, clockwise from the right)."""
-        self._shape("chord", self._corners(corners), fill, start=start, end=end)
+        self._draw_shape("chord", self._scale_corners(corners), fill, start=start, end=end)
 
     def pie(self, corners: Corners, start: Number, end: Number, fill: Ink | Cloth) -> None:
         """A slice of an ellipse."""
-        self._shape("pieslice", self._corners(corners), fill, start=start, end=end)
+        self._draw_shape("pieslice", self._scale_corners(corners), fill, start=start, end=end)
 
     def arc(self, corners: Corners, start: Number, end: Number, ink: Ink, width: Number) -> None:
         """A piece of an ellipse's rim."""
-        self._draw.arc(self._corners(corners), start, end, fill=self._seen(ink), width=self._width(width))
+        self._draw.arc(
+            self._scale_corners(corners), start, end, fill=self._tint_ink(ink), width=self._scale_width(width)
+        )
 
     def line(self, points: Sequence[Point], ink: Ink, width: Number) -> None:
         """A line with rounded joints and ends."""
-        pixels, wide, ink = self._points(points), self._width(width), self._seen(ink)
+        pixels, wide, ink = self._scale_points(points), self._scale_width(width), self._tint_ink(ink)
         self._draw.line(pixels, fill=ink, width=wide, joint="curve")
         if wide > 4 and len(ink) == 3:
             for x, y in (pixels[0], pixels[-1]):
@@ -124,17 +126,17 @@ class Brush:
 
     def curve(self, points: Sequence[Point], ink: Ink, width: Number) -> None:
         """A smooth line through the points."""
-        self.line(_smooth(points, closed=False), ink, width)
+        self.line(_smooth_line(points, closed=False), ink, width)
 
     def blend(self, corners: Corners, top: RGB, bottom: RGB) -> None:
         """A rectangle that runs from one colour to another."""
-        x0, y0, x1, y1 = (round(value) for value in self._corners(corners))
+        x0, y0, x1, y1 = (round(value) for value in self._scale_corners(corners))
         ramp = Image.linear_gradient("L").resize((1, y1 - y0)).resize((x1 - x0, y1 - y0))
-        self.image.paste(Image.new("RGB", ramp.size, self._seen(top)), (x0, y0))
-        self.image.paste(Image.new("RGB", ramp.size, self._seen(bottom)), (x0, y0), ramp)
+        self.image.paste(Image.new("RGB", ramp.size, self._tint_ink(top)), (x0, y0))
+        self.image.paste(Image.new("RGB", ramp.size, self._tint_ink(bottom)), (x0, y0), ramp)
 
-    def _shape(self, name: str, where: Any, fill: Ink | Cloth, **more: Any) -> None:
-        colour = fill.colour if isinstance(fill, Cloth) else self._seen(fill)
+    def _draw_shape(self, name: str, where: Any, fill: Ink | Cloth, **more: Any) -> None:
+        colour = fill.colour if isinstance(fill, Cloth) else self._tint_ink(fill)
         if isinstance(fill, Cloth) and fill.pattern != "plain":
             mask = Image.new("L", self.image.size, 0)
             getattr(ImageDraw.Draw(mask), name)(where, fill=255, **more)
@@ -144,21 +146,21 @@ class Brush:
         if self._outlined:
             getattr(self._draw, name)(where, outline=edge_of((colour[0], colour[1], colour[2])), width=_EDGE, **more)
 
-    def _seen(self, ink: Ink) -> Ink:
+    def _tint_ink(self, ink: Ink) -> Ink:
         return ink if self._tint is None else mix((ink[0], ink[1], ink[2]), *self._tint)
 
-    def _points(self, points: Sequence[Point]) -> list[Point]:
+    def _scale_points(self, points: Sequence[Point]) -> list[Point]:
         return [(x * self.across, y * self.down) for x, y in points]
 
-    def _corners(self, corners: Corners) -> Corners:
+    def _scale_corners(self, corners: Corners) -> Corners:
         x0, y0, x1, y1 = corners
         return (x0 * self.across, y0 * self.down, x1 * self.across, y1 * self.down)
 
-    def _width(self, width: Number) -> int:
+    def _scale_width(self, width: Number) -> int:
         return max(1, round(width * self._unit))
 
 
-def _smooth(points: Sequence[Point], *, closed: bool = True) -> list[Point]:
+def _smooth_line(points: Sequence[Point], *, closed: bool = True) -> list[Point]:
     """A Catmull-Rom spline through the points, eight steps between two of them."""
     padded = [points[-1], *points, *points[:2]] if closed else [points[0], *points, points[-1]]
     line: list[Point] = []
@@ -196,12 +198,12 @@ def shine(b: Brush, corners: Corners, cloth: Cloth) -> None:
         quiet.oval(corners, mix(cloth.colour, WHITE, 0.6))
 
 
-def ringed(b: Brush, x: Number, y: Number, radius: Number, outer: RGB, inner: RGB) -> None:
+def draw_ringed(b: Brush, x: Number, y: Number, radius: Number, outer: RGB, inner: RGB) -> None:
     """A disc with one of half the size in it, an eye or a wheel; `radius` in frame widths."""
     b.disc(x, y, radius, outer, flat=b.across / b.down)
     b.disc(x, y, radius / 2, inner, flat=b.across / b.down)
 
 
-def angles(start: Number, end: Number, steps: int = 24) -> list[float]:
-    """Evenly spaced angles from `start` to `end`, both included."""
-    return [start + (end - start) * i / steps for i in range(steps + 1)]
+def list_angles(start: Number, end: Number) -> list[float]:
+    """25 evenly spaced angles from `start` to `end`, both included."""
+    return [start + (end - start) * i / 24 for i in range(25)]

@@ -109,7 +109,7 @@ def _snow(s: Scenery) -> None:
     s.ridge(170, 26, 190, (206, 220, 236))
     for _ in range(13):
         x, foot, h = s.rng.uniform(0, WIDTH), s.rng.uniform(166, 182), s.rng.uniform(34, 58)
-        _fir(s, x, foot, h)
+        _draw_fir(s, x, foot, h)
     s.strip(176, HEIGHT, (234, 242, 250), (206, 220, 238))
     for drift in (217, 258, 308):
         s.ridge(drift, 7, drift + 1, (246, 250, 254))
@@ -127,7 +127,7 @@ def _city(s: Scenery) -> None:
             wide, tall = s.rng.uniform(32, 58), s.rng.uniform(low, high)
             wall = mix(walls[s.rng.randrange(4)], (90, 96, 140), 0.25 if row == 0 else 0)
             s.raw.rect((x, 236 - tall, x + wide, 236), wall)
-            _lit_windows(s, (x, 236 - tall, x + wide, 236))
+            _draw_lit_windows(s, (x, 236 - tall, x + wide, 236))
             x += wide + s.rng.uniform(0, 5)
     s.raw.blend((0, 236, WIDTH, 252), (88, 88, 104), (74, 74, 90))
     s.raw.blend((0, 252, WIDTH, HEIGHT), (52, 54, 68), (34, 36, 48))
@@ -135,7 +135,7 @@ def _city(s: Scenery) -> None:
         s.raw.poly([(x, 292), (x + 36, 292), (x + 32, 298), (x - 6, 298)], (206, 200, 150))
 
 
-def _lit_windows(s: Scenery, box: Corners) -> None:
+def _draw_lit_windows(s: Scenery, box: Corners) -> None:
     y = box[1] + 7
     while y < box[3] - 10:
         x = box[0] + 6
@@ -154,7 +154,7 @@ def _kitchen(s: Scenery) -> None:
     for row, y in enumerate(range(64, 168, 21)):
         for x in range(-26 + row % 2 * 13, WIDTH, 27):
             s.rect((x, y, x + 25, y + 19), (240, 246, 248), 1)
-    _shelf(s)
+    _draw_shelf(s)
     s.rect((0, 166, WIDTH, 178), (150, 112, 78))
     s.rect((0, 178, WIDTH, 232), front)
     for x in range(4, WIDTH, 89):
@@ -172,7 +172,7 @@ def _kitchen(s: Scenery) -> None:
         s.line([(0, y), (WIDTH, y)], (166, 142, 114), 1)
 
 
-def _shelf(s: Scenery) -> None:
+def _draw_shelf(s: Scenery) -> None:
     s.rect((262, 86, 412, 92), (132, 92, 60))
     for i, x in enumerate(range(270, 400, 22)):
         ink = s.rng.choice(((90, 150, 190), (200, 110, 80), (236, 236, 230), (150, 176, 120)))
@@ -214,11 +214,11 @@ def _desert(s: Scenery) -> None:
         s.ridge(y, 6, y + 1, (242, 204, 142))
     for _ in range(4):
         near = s.rng.random()
-        _cactus(s, s.rng.uniform(15, WIDTH - 15), 190 + 18 * near, 34 + 26 * near)
+        _draw_cactus(s, s.rng.uniform(15, WIDTH - 15), 190 + 18 * near, 34 + 26 * near)
     s.specks((0, 212, WIDTH, 334), 34, (186, 130, 76), 5, 2)
 
 
-def _cactus(s: Scenery, x: Number, foot: Number, h: Number) -> None:
+def _draw_cactus(s: Scenery, x: Number, foot: Number, h: Number) -> None:
     green: RGB = (70, 128, 78)
     s.line([(x, foot), (x, foot - h)], green, h / 6)
     s.line([(x, foot - h * 0.35), (x - h * 0.26, foot - h * 0.42), (x - h * 0.26, foot - h * 0.7)], green, h / 8)
@@ -319,7 +319,7 @@ def _garden(s: Scenery) -> None:
         s.disc(x, y, r, s.rng.choice(((236, 92, 110), (250, 214, 92), (186, 120, 210), (255, 255, 255))))
 
 
-def _fir(s: Scenery, x: Number, foot: Number, h: Number) -> None:
+def _draw_fir(s: Scenery, x: Number, foot: Number, h: Number) -> None:
     s.rect((x - h / 22, foot - h * 0.16, x + h / 22, foot), (92, 70, 52))
     for i in range(3):
         top, wide = foot - h * (0.56 + 0.22 * i), h * (0.3 - 0.06 * i)
@@ -330,7 +330,7 @@ def _fir(s: Scenery, x: Number, foot: Number, h: Number) -> None:
 
 _ALL = (_beach, _meadow, _snow, _city, _kitchen, _road, _desert, _lake, _forest, _room, _mountains, _garden)
 PAINTINGS: dict[str, Callable[[Scenery], None]] = {painting.__name__.removeprefix("_"): painting for painting in _ALL}
-"""What paints a place of `kinds.PLACES`."""
+"""The painting of each place of `kinds.PLACES`."""
 
 
 def draw_scene(scene: Scene) -> Image.Image:
@@ -339,17 +339,17 @@ def draw_scene(scene: Scene) -> Image.Image:
     rng = random.Random(f"viewfinder/scenery/{scene.seed}/{scene.number}")
     PAINTINGS[scene.place](Scenery(canvas, scene.light, rng))
     if scene.stock.shop is not None:
-        return _with_products(canvas, scene, scene.stock.shop)
+        return _paste_products(canvas, scene, scene.stock.shop)
     for thing in scene.things:
         if scene.stock.kinds[thing.kind].zone == "ground":
-            _shade(canvas, thing)
+            _draw_shadow(canvas, thing)
         x, y, width, height = (SCALE * value for value in thing.box)
         image = draw_sprite(thing.kind, thing.colour, thing.pattern, (width, height), mirrored=thing.faces == "left")
         canvas.paste(image, (x, y), image)
     return canvas.reduce(SCALE)
 
 
-def _shade(canvas: Image.Image, thing: Thing) -> None:
+def _draw_shadow(canvas: Image.Image, thing: Thing) -> None:
     """The shadow at a thing's foot."""
     x, _, width, _ = thing.box
     high = max(3.0, width * 0.08)
@@ -357,10 +357,10 @@ def _shade(canvas: Image.Image, thing: Thing) -> None:
     Brush(canvas, SCALE, SCALE).oval(shadow, (0, 0, 0, 62))
 
 
-def _with_products(canvas: Image.Image, scene: Scene, shop: Shop) -> Image.Image:
+def _paste_products(canvas: Image.Image, scene: Scene, shop: Shop) -> Image.Image:
     """Photographs are pasted in their final size; painting them larger first would only blur them."""
     for thing in scene.things:
-        _shade(canvas, thing)
+        _draw_shadow(canvas, thing)
     picture = canvas.reduce(SCALE)
     for thing in scene.things:
         cutout = shop.cutout(thing.kind, thing.product)
@@ -374,7 +374,7 @@ def _with_products(canvas: Image.Image, scene: Scene, shop: Shop) -> Image.Image
 
 
 SHEET_PICTURES = 24
-COLUMNS = 6
+SHEET_COLUMNS = 6
 _WIDE, _HIGH, _LINE, _GAP = 224, 168, 17, 6
 
 Captioned = tuple[Path, str]
@@ -387,13 +387,13 @@ def caption_sheet(pictures: Sequence[Captioned]) -> Image.Image:
 
 def rows_of_six(pictures: Sequence[Captioned]) -> list[Sequence[Captioned]]:
     """Pictures as the rows of a sheet."""
-    return [pictures[start : start + COLUMNS] for start in range(0, len(pictures), COLUMNS)]
+    return [pictures[start : start + SHEET_COLUMNS] for start in range(0, len(pictures), SHEET_COLUMNS)]
 
 
 def draw_sheet(rows: Sequence[Sequence[Captioned]], *, lines: int = 2) -> Image.Image:
     """Rows of pictures with captions, of which those longer than so many lines end in dots."""
     font = ImageFont.load_default(11)
-    texts = [[_wrapped(caption, font, lines) for _, caption in row] for row in rows]
+    texts = [[_wrap_words(caption, font, lines) for _, caption in row] for row in rows]
     heights = [_HIGH + _LINE * max(2, *map(len, row)) + _GAP for row in texts]
     sheet = Image.new("RGB", (_GAP + max(map(len, rows)) * (_WIDE + _GAP), _GAP + sum(heights)), (255, 255, 255))
     pen, y = ImageDraw.Draw(sheet), _GAP
@@ -410,7 +410,7 @@ def draw_sheet(rows: Sequence[Sequence[Captioned]], *, lines: int = 2) -> Image.
     return sheet
 
 
-def _wrapped(text: str, font: ImageFont.FreeTypeFont | ImageFont.ImageFont, most: int) -> list[str]:
+def _wrap_words(text: str, font: ImageFont.FreeTypeFont | ImageFont.ImageFont, most: int) -> list[str]:
     """Lines of words that fit."""
     lines = [""]
     for word in text.split():

@@ -17,11 +17,11 @@ from viewfinder.worlds.drawing.brush import (
     WOOD,
     Brush,
     Cloth,
-    angles,
     at,
+    draw_ringed,
     edge_of,
+    list_angles,
     mix,
-    ringed,
     shine,
 )
 from viewfinder.worlds.kinds import COLOURS
@@ -41,7 +41,7 @@ def _bird(b: Brush, cloth: Cloth) -> None:
     b.oval((0.62, 0.2, 0.9, 0.56), ink)
     b.poly(at("88,32 99,40 87,45"), COLOURS["orange"])
     b.blob(at("36,60 30,24 14,3 46,14 64,54 52,66"), mix(ink, WHITE, 0.25))
-    ringed(b, 0.79, 0.34, 0.05, WHITE, BLACK)
+    draw_ringed(b, 0.79, 0.34, 0.05, WHITE, BLACK)
     for x in (0.48, 0.58):
         b.line([(x, 0.84), (x + 0.02, 0.98)], COLOURS["orange"], 0.04)
 
@@ -89,7 +89,7 @@ def _dog(b: Brush, cloth: Cloth) -> None:
     b.blob(at("58,50 60,24 70,6 84,10 88,22 98,28 97,40 84,46 72,62"), ink)
     b.blob(at("66,10 57,20 56,44 65,46 72,16"), dark)
     b.oval((0.93, 0.25, 0.995, 0.34), BLACK if max(ink) > 60 else (120, 120, 126))
-    ringed(b, 0.8, 0.2, 0.03, WHITE, BLACK)
+    draw_ringed(b, 0.8, 0.2, 0.03, WHITE, BLACK)
     b.line([(0.62, 0.54), (0.76, 0.5)], (210, 50, 50), 0.06)
 
 
@@ -99,7 +99,7 @@ def _fish(b: Brush, cloth: Cloth) -> None:
     b.blob(at("20,50 42,18 72,12 94,36 98,52 92,66 70,90 42,82"), cloth)
     b.poly(at("50,56 64,50 58,74"), mix(cloth.colour, WHITE, 0.35))
     b.arc((0.56, 0.2, 0.78, 0.84), -60, 60, edge_of(cloth.colour), 0.04)
-    ringed(b, 0.86, 0.4, 0.07, WHITE, BLACK)
+    draw_ringed(b, 0.86, 0.4, 0.07, WHITE, BLACK)
 
 
 def _flower(b: Brush, cloth: Cloth) -> None:
@@ -113,8 +113,8 @@ def _flower(b: Brush, cloth: Cloth) -> None:
 
 
 def _moon(b: Brush, cloth: Cloth) -> None:
-    outer = [(0.72 + 0.7 * cos(a), 0.5 + 0.48 * sin(a)) for a in angles(0.56 * pi, 1.44 * pi)]
-    inner = [(0.98 + 0.55 * cos(a), 0.5 + 0.34 * sin(a)) for a in angles(1.42 * pi, 0.58 * pi)]
+    outer = [(0.72 + 0.7 * cos(a), 0.5 + 0.48 * sin(a)) for a in list_angles(0.56 * pi, 1.44 * pi)]
+    inner = [(0.98 + 0.55 * cos(a), 0.5 + 0.34 * sin(a)) for a in list_angles(1.42 * pi, 0.58 * pi)]
     b.poly([*outer, (0.98, 0.07), *inner, (0.98, 0.93)], cloth)
     for x, y, r in ((0.2, 0.42, 0.05), (0.27, 0.66, 0.04), (0.34, 0.24, 0.035)):
         b.oval((x - r, y - r * 0.72, x + r, y + r * 0.72), mix(cloth.colour, BLACK, 0.14))
@@ -216,7 +216,7 @@ def _bus(b: Brush, cloth: Cloth) -> None:
     b.line([(0.9, 0.2), (0.9, 0.8)], edge_of(cloth.colour), 0.02)
     b.rect((0.01, 0.56, 0.8, 0.63), mix(cloth.colour, WHITE, 0.6))
     for x in (0.2, 0.68):
-        ringed(b, x, 0.83, 0.085, BLACK, STEEL)
+        draw_ringed(b, x, 0.83, 0.085, BLACK, STEEL)
 
 
 def _car(b: Brush, cloth: Cloth) -> None:
@@ -229,7 +229,7 @@ def _car(b: Brush, cloth: Cloth) -> None:
     b.line([(0.5, 0.46), (0.5, 0.76)], edge_of(cloth.colour), 0.03)
     b.rect((0.53, 0.5, 0.6, 0.55), STEEL)
     for x in (0.23, 0.77):
-        ringed(b, x, 0.78, 0.1, BLACK, STEEL)
+        draw_ringed(b, x, 0.78, 0.1, BLACK, STEEL)
 
 
 def _chair(b: Brush, cloth: Cloth) -> None:
@@ -329,7 +329,7 @@ _ALL = (
     *(_cup, _dog, _fish, _flower, _gift, _hat, _house, _kite, _lamp, _moon, _mushroom, _star, _sun, _tree, _umbrella),
 )
 SPRITES: dict[str, Callable[[Brush, Cloth], None]] = {drawing.__name__.removeprefix("_"): drawing for drawing in _ALL}
-"""What draws a kind of `kinds.KINDS`."""
+"""The drawing of each kind of `kinds.KINDS`."""
 
 
 def draw_sprite(kind: str, colour: str, pattern: str, size: tuple[int, int], *, mirrored: bool) -> Image.Image:
