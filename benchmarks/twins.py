@@ -31,7 +31,7 @@ from viewfinder.retrievers.chatir.network import SentenceDialogueEncoder
 from viewfinder.retrievers.chatir.numpy_network import encode_dialogue, feed_forward
 from viewfinder.retrievers.chatir.settings import ModelSettings as ChatirSettings
 from viewfinder.retrievers.drilldown.network import DrilldownNetwork
-from viewfinder.retrievers.drilldown.settings import ModelSettings as DrilldownSettings
+from viewfinder.retrievers.drilldown.settings import DrilldownSettings
 from viewfinder.retrievers.shared.network import InputWidths
 from viewfinder.retrievers.shared.numpy_network import numpy_project_regions, numpy_update_cell
 from viewfinder.training.checkpoints import load_network

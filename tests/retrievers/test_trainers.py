@@ -57,8 +57,7 @@ def test_vectors_lie_beside_the_data_unless_a_folder_is_named(tmp_path: Path) ->
     assert plan_of(one, two, features=kept).features_of(two) == kept / "two"
     plan = plan_of(one, two, features=kept)
     for folder in (one, two):
-        described = read_captioned_pictures(folder, "train", plan.encoder, features_folder=plan.features_of(folder))
-        assert len(described) == 12  # of 13 one is for testing
+        assert len(read_captioned_pictures(plan, folder, "train")) == 12  # of 13 one is for testing
     assert {file.parent.name for file in kept.rglob("manifest.json")} == {"one", "two"}
     assert not list(tmp_path.glob("*/.viewfinder-features"))
 

@@ -143,7 +143,7 @@ def save_fashioniq() -> Callable[[Path, str, int], Path]:
         network.attributes = AttributeHead(len(ATTRIBUTES), raw_width)
         network.attributes.get_buffer("weight").normal_().div_(raw_width**0.5)
         known = {
-            "model": asdict(model), "loss": {"kind": "contrastive", "most_scale": 100.0}, "labels": list(ATTRIBUTES),
+            "model": asdict(model), "loss": {"kind": "contrastive"}, "labels": list(ATTRIBUTES),
             "vocabulary": list(VOCABULARY), "sentences_version": "", "kinds": [], "exclude_shown": False,
         }  # fmt: skip
         save_network(file, network, Card(system="fashioniq", preset="", encoder=raw_version, settings=known))

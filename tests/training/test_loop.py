@@ -25,6 +25,7 @@ from viewfinder.training import (
     WarmupCosine,
     fit,
     load_network,
+    loop,
     read_card,
     seed_all,
     shuffled,
@@ -89,38 +90,17 @@ def test_training_is_what_a_loop_by_hand_does(tmp_path: Path) -> None:
     assert (fitted.ended, fitted.step, fitted.epoch, fitted.best) == ("epochs", 6, 2, tmp_path / "best.safetensors")
 
 
-def test_accumulated_batches_make_the_step_of_one_large_batch(tmp_path: Path) -> None:
-    small = _job(TrainingSettings(learning_rate=0.1, epochs=1, accumulate=3))
-    large = _job(TrainingSettings(learning_rate=0.1, epochs=1), batches=lambda epoch, seed: [(X_NX, Y_ND)])
-    assert _fit(small, tmp_path / "a").step == _fit(large, tmp_path / "b").step == 1
-    for ours, theirs in zip(_weights(small), _weights(large), strict=True):
-        assert ours == pytest.approx(theirs, abs=1e-5)
-
-
-def test_a_last_group_of_fewer_batches_counts_as_much_as_a_full_one(tmp_path: Path) -> None:
-    # 3 batches in groups of 2: the third alone must move the weights as if it were a step of its own
-    batches = _batches(1, 0)
-    grouped = _job(TrainingSettings(learning_rate=0.1, epochs=1, accumulate=2))
-    by_hand = _job(
-        TrainingSettings(learning_rate=0.1, epochs=1),
-        batches=lambda epoch, seed: [
-            tuple(torch.cat(pair) for pair in zip(batches[0], batches[1], strict=True)),
-            batches[2],
-        ],
-    )
-    assert _fit(grouped, tmp_path / "a").step == _fit(by_hand, tmp_path / "b").step == 2
-    for ours, theirs in zip(_weights(grouped), _weights(by_hand), strict=True):
-        assert ours == pytest.approx(theirs, abs=1e-5)
-
-
-def test_the_log_has_means_over_the_steps_since_the_record_before(tmp_path: Path) -> None:
+def test_the_log_has_means_over_the_steps_since_the_record_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     values = iter([1.0, 3.0, 5.0, 7.0, 9.0, 11.0])
 
     def loss(network: nn.Module, batch: Any) -> tuple[Tensor, dict[str, float]]:
         value = next(values)
         return network(batch[0]).sum() * 0 + value, {"double": 2 * value}
 
-    _fit(_job(TrainingSettings(learning_rate=0.1, epochs=2, log_every=2), loss=loss, validate=None), tmp_path)
+    monkeypatch.setattr(loop, "LOG_STEPS", 2)
+    _fit(_job(TrainingSettings(learning_rate=0.1, epochs=2), loss=loss, validate=None), tmp_path)
     told = [(record.step, record.epoch, record.loss, record.figures, record.lr) for record in _told(tmp_path)]
     # every two steps, and at the end of an epoch of three
     assert told == [
@@ -249,10 +229,11 @@ SCHEDULES = [Constant(), Exponential(factor=0.5), Noam(width=4, warmup=5), Warmu
 
 
 @pytest.mark.parametrize("schedule", [*SCHEDULES, HalveOnPlateau(gain=0.5, patience=1)])
-def test_a_training_asked_to_stop_goes_on_to_the_same_end(tmp_path: Path, schedule: Schedule) -> None:
-    settings = TrainingSettings(
-        learning_rate=0.1, epochs=4, schedule=schedule, log_every=2, validate_steps=2, clip_norm=1.0
-    )
+def test_a_training_asked_to_stop_goes_on_to_the_same_end(
+    tmp_path: Path, schedule: Schedule, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop, "LOG_STEPS", 2)
+    settings = TrainingSettings(learning_rate=0.1, epochs=4, schedule=schedule, validate_steps=2, clip_norm=1.0)
     whole = _job(settings)
     expected = _fit(whole, tmp_path / "whole")
     halted = _fit(_job(settings), tmp_path / "halves", should_stop=_stopper(5))
@@ -291,8 +272,9 @@ def test_a_finished_training_may_be_made_longer(tmp_path: Path) -> None:
     assert _weights(longer) == _weights(whole)
 
 
-def test_the_last_few_checkpoints_are_kept(tmp_path: Path) -> None:
-    _fit(_job(TrainingSettings(learning_rate=0.1, epochs=3, save_every=2, keep=3)), tmp_path)
+def test_the_last_few_checkpoints_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loop, "SAVE_STEPS", 2)
+    _fit(_job(TrainingSettings(learning_rate=0.1, epochs=3, keep=3)), tmp_path)
     kept = sorted(file.name for file in (tmp_path / "checkpoints").iterdir())
     assert kept == ["00000006.safetensors", "00000008.safetensors", "00000009.safetensors"]
 

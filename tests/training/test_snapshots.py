@@ -13,6 +13,7 @@ import torch
 from safetensors.torch import load_file
 
 from tests.training_log import read_log
+from viewfinder.training import loop
 from viewfinder.training.checkpoints import CHECKPOINT, newest_checkpoint, read_tensors
 
 SCRIPT = """
@@ -22,7 +23,7 @@ import numpy as np
 import torch
 from torch import nn
 from torch.nn.functional import cross_entropy, dropout, normalize
-from viewfinder.training import Card, OneCycle, TrainingJob, TrainingSettings, fit, seed_all, shuffled
+from viewfinder.training import Card, OneCycle, TrainingJob, TrainingSettings, fit, loop, seed_all, shuffled
 
 out, kill_in, kill_at = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 calls = {"loss": 0, "replace": 0}
@@ -54,13 +55,13 @@ def validate(network):
     return {"recall": (found_n == torch.arange(96)).float().mean().item()}
 
 settings = TrainingSettings(
-    learning_rate=0.02, epochs=4, schedule=OneCycle(), clip_norm=1.0, accumulate=2, seed=3,
-    log_every=3, save_every=4, patience=3,
+    learning_rate=0.02, epochs=4, schedule=OneCycle(), clip_norm=1.0, seed=3, patience=3,
 )
+loop.LOG_STEPS, loop.SAVE_STEPS = 3, 4
 job = TrainingJob(
     network=nn.Sequential(nn.Linear(6, 16), nn.BatchNorm1d(16), nn.Tanh(), nn.Linear(16, 5)),
     batches=lambda epoch, seed: shuffled(
-        96, 8, lambda rows: (texts_nx[rows], pictures_nd[rows]), epoch=epoch, seed=seed
+        96, 16, lambda rows: (texts_nx[rows], pictures_nd[rows]), epoch=epoch, seed=seed
     ),
     loss=loss, validate=validate, selects="recall", higher=True, settings=settings,
     card=Card(system="s", preset="lab", encoder="e"),
@@ -80,7 +81,10 @@ def _run_here(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same to its end in this process, which has torch already."""
     with monkeypatch.context() as patch:
         patch.setattr(sys, "argv", ["script", str(out), "", "0"])
-        patch.setattr(Path, "replace", Path.replace)  # put back afterwards: the script sets its own
+        # Put back afterwards: the script sets its own.
+        patch.setattr(Path, "replace", Path.replace)
+        patch.setattr(loop, "LOG_STEPS", loop.LOG_STEPS)
+        patch.setattr(loop, "SAVE_STEPS", loop.SAVE_STEPS)
         exec(SCRIPT, {"__name__": "script"})
 
 
@@ -92,9 +96,9 @@ def _told(out: Path) -> list[Any]:
 def test_a_training_killed_twice_ends_with_the_same_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole, killed = tmp_path / "whole", tmp_path / "killed"
     _run_here(whole, monkeypatch)
-    # 12 batches and 6 steps an epoch. Batch 21 is the first of step 11, in the middle of epoch 2; the checkpoint
-    # before it is that of step 8, and step 9 is in the log already.
-    assert _run(killed, "loss", 21) == -signal.SIGKILL
+    # 6 steps an epoch. Step 11 is in the middle of epoch 2; the checkpoint before it is that of step 8, and step 9 is
+    # in the log already.
+    assert _run(killed, "loss", 11) == -signal.SIGKILL
     checkpoint = newest_checkpoint(killed)
     assert checkpoint is not None and checkpoint.name == "00000008.safetensors"
     assert _told(killed)[-1].step == 9

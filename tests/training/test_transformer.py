@@ -12,9 +12,9 @@ from viewfinder.training.layers import (
     Attention,
     Decoder,
     DecoderLayer,
-    Encoder,
     EncoderLayer,
     Norm,
+    TokenEncoder,
     add_positions,
     causal_mask,
     sinusoid_positions,
@@ -121,7 +121,7 @@ def test_words_decoded_bit_by_bit_are_those_decoded_together(cuts: list[int]) ->
 
 
 def test_turns_encoded_one_after_the_other_are_those_of_the_whole_dialogue() -> None:
-    encoder, turns_l = Encoder(WIDTH, 2, HEADS, 12), torch.tensor([0, 0, 1, 1, 1, 2])
+    encoder, turns_l = TokenEncoder(WIDTH, 2, HEADS, 12), torch.tensor([0, 0, 1, 1, 1, 2])
     tokens_blw, mask_ll = torch.randn(2, 6, WIDTH), turns_l[:, None] >= turns_l
     earlier, parts = None, []
     for first, after in ((0, 2), (2, 5), (5, 6)):
@@ -150,7 +150,7 @@ def test_tokens_are_scaled_before_their_places_are_added() -> None:
 
 
 def test_dropout_is_for_training() -> None:
-    encoder, tokens_blw = Encoder(WIDTH, 1, HEADS, 12, 0.5), torch.randn(2, 3, WIDTH)
+    encoder, tokens_blw = TokenEncoder(WIDTH, 1, HEADS, 12, 0.5), torch.randn(2, 3, WIDTH)
     assert not torch.equal(encoder(tokens_blw), encoder(tokens_blw))
     encoder.eval()
     torch.testing.assert_close(encoder(tokens_blw), encoder(tokens_blw))

@@ -79,7 +79,7 @@ def test_bits_are_those_beyond_how_often_a_label_holds() -> None:
 
 def test_a_label_holds_where_any_caption_names_it() -> None:
     captions = [["a dog runs"], ["a man", "snow", "a field", "a boy", "a hill"]]
-    holds_nl = photographs._holds(captions)
+    holds_nl = photographs._mark_labels(captions)
     doing, place = (next(facet for facet in facets() if facet.name == name) for name in ("doing", "place"))
     assert holds_nl[:, label_columns()["doing"].start + doing.labels.index("running")].tolist() == [True, False]
     assert holds_nl[:, label_columns()["place"].start + place.labels.index("in the snow")].tolist() == [False, True]

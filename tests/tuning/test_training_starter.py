@@ -14,7 +14,7 @@ from viewfinder.data.splits import names_digest, part_of
 from viewfinder.encoders.starter.encoder import NAMES, OBJECTS, RAW_WIDTH, VISUAL, Head, load_head
 from viewfinder.encoders.starter.fit import CaptionedVectors
 from viewfinder.tuning import starter
-from viewfinder.tuning.starter import recalls, train_starter, view_of
+from viewfinder.tuning.starter import make_view, measure_recalls, train_starter
 from viewfinder.worlds import write_world
 
 
@@ -38,17 +38,17 @@ def test_figures_of_a_turn_are_of_the_pictures_that_have_so_many_captions() -> N
     # Picture 0 is described rightly and then as another; picture 1 as what it is least, and never again.
     captions_ms = np.eye(3, NAMES, dtype=np.float32) * np.array([[1], [1], [0]], np.float32)
     captions_ms[2, 1] = -1
-    assert recalls(head, CaptionedVectors(raw_nr[None], captions_ms, np.array([0, 0, 1]))) == [0.5, 1.0]
+    assert measure_recalls(head, CaptionedVectors(raw_nr[None], captions_ms, np.array([0, 0, 1]))) == [0.5, 1.0]
 
 
 def test_views_after_the_second_are_seeded_crops() -> None:
     pixels = np.random.default_rng(0).integers(0, 256, (40, 60, 3), dtype=np.uint8)
-    assert view_of(pixels, 0, 7) is pixels
-    np.testing.assert_array_equal(view_of(pixels, 1, 7), pixels[:, ::-1])
-    crop = view_of(pixels, 2, 7)
-    np.testing.assert_array_equal(crop, view_of(pixels, 2, 7))
+    assert make_view(pixels, 0, 7) is pixels
+    np.testing.assert_array_equal(make_view(pixels, 1, 7), pixels[:, ::-1])
+    crop = make_view(pixels, 2, 7)
+    np.testing.assert_array_equal(crop, make_view(pixels, 2, 7))
     assert crop.shape < pixels.shape
-    assert not np.array_equal(crop, view_of(pixels, 3, 7))
+    assert not np.array_equal(crop, make_view(pixels, 3, 7))
 
 
 def test_rows_are_computed_once_and_again_for_other_names(tmp_path: Path) -> None:
@@ -61,7 +61,8 @@ def test_rows_are_computed_once_and_again_for_other_names(tmp_path: Path) -> Non
 
     file = tmp_path / "run" / "rows.npz"
     assert [
-        starter._kept(file, names, compute, told.append)[0, 0] for names in 2 * [["a", "b"]] + 2 * [["a", "c"]]
+        starter._load_or_compute(file, names, compute, told.append)[0, 0]
+        for names in 2 * [["a", "b"]] + 2 * [["a", "c"]]
     ] == [1, 1, 2, 2]
 
 

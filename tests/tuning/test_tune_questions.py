@@ -27,7 +27,7 @@ from viewfinder.tuning import QuestionPlan, QuestionReport, question_settings, t
 from viewfinder.tuning.dialogues import read_dialogue_splits
 from viewfinder.tuning.pool import build_pool
 from viewfinder.tuning.question_networks import HeldOutAnswers
-from viewfinder.tuning.questions import accuracies
+from viewfinder.tuning.questions import measure_accuracies
 from viewfinder.weights import TrainingList, read_card
 
 ENCODER = ColourEncoder()
@@ -197,30 +197,30 @@ def test_without_pictures_nothing_is_foretold(folder: Path, plan: QuestionPlan, 
     assert learnt.predict_next(np.zeros(48), np.zeros((0, 48)), np.zeros((0, 48))).sum() == pytest.approx(1)
 
 
-def test_two_dialogues_about_a_picture_are_on_one_side(folder: Path, tmp_path: Path) -> None:
+def test_two_dialogues_about_a_picture_are_on_one_side(plan: QuestionPlan, tmp_path: Path) -> None:
     said = [make_dialogue(f"{number}.jpg", "red", [Round("any red?", "yes")]) for number in range(39) for _ in range(2)]
     write_dialogues(tmp_path / "talks.json", said)
-    splits = read_dialogue_splits([tmp_path / "talks.json"], ENCODER, None, lambda line: None)
+    splits = read_dialogue_splits(replace(plan, data=(tmp_path / "talks.json",)))
     learnt_from, held_out = ({dialogue.image for dialogue in part.dialogues} for part in (splits.train, splits.val))
     assert (len(learnt_from), len(held_out), learnt_from & held_out) == (32, 2, set())
 
 
-def test_files_called_train_and_val_are_the_splits(folder: Path, tmp_path: Path) -> None:
+def test_files_called_train_and_val_are_the_splits(plan: QuestionPlan, tmp_path: Path) -> None:
     (tmp_path / "dialogues").mkdir()
     for split, count in (("train", 3), ("val", 2), ("test", 4)):
         said = [make_dialogue(f"{split}{number}.jpg", "red", [Round("any red?", "yes")]) for number in range(count)]
         write_dialogues(tmp_path / "dialogues" / f"mine_{split}.json", said)
-    splits = read_dialogue_splits([tmp_path], ENCODER, None, lambda line: None)
+    splits = read_dialogue_splits(replace(plan, data=(tmp_path,)))
     assert (len(splits.train), len(splits.val), splits.raw_version) == (3, 2, None)
 
 
 @pytest.mark.parametrize("content", [None, "[]"])
-def test_a_folder_without_dialogues_is_named(content: str | None, tmp_path: Path) -> None:
+def test_a_folder_without_dialogues_is_named(content: str | None, plan: QuestionPlan, tmp_path: Path) -> None:
     if content is not None:
         (tmp_path / "dialogues").mkdir()
         (tmp_path / "dialogues" / "talks.json").write_text(content)
     with pytest.raises(BadInput, match=str(tmp_path)):
-        read_dialogue_splits([tmp_path], ENCODER, None, lambda line: None)
+        read_dialogue_splits(replace(plan, data=(tmp_path,)))
 
 
 def test_accuracies_of_few_answers_are_drawn_towards_the_mean() -> None:
@@ -232,7 +232,7 @@ def test_accuracies_of_few_answers_are_drawn_towards_the_mean() -> None:
         np.zeros(4),
         np.zeros(4),
     )
-    found = accuracies(told)
+    found = measure_accuracies(told)
     assert found[None] == (0.5, 0.25)
     assert found[3] == pytest.approx(((2 + 5) / 12, (1 + 2.5) / 12), abs=1e-4)
     assert found[5] == pytest.approx((5 / 12, 2.5 / 12), abs=1e-4)

@@ -3,7 +3,7 @@
 What every library needs (captions, catalogues, matching names to files) is imported here. The readers of single data
 sets are separate modules, so that a search does not load them:
 
-visual_genome   regions, scene graphs, splits, detector features; Drill-down's vocabulary and negation mode
+visual_genome   regions, scene graphs, splits, detector features; Drill-down's vocabulary
 dialogues       VisDial, ChatIR's released dialogues and pool, PlugIR's rewritten dialogues
 fashion_iq, fashionmt, cirr      composed retrieval, of one turn and of several
 chatsearch, picture_texts        what ChatSearcher is trained and judged with

@@ -1,7 +1,7 @@
 """From a conversation to a query to scores: the contract, and all retrievers by name, built-in or third-party."""
 
 from collections.abc import Callable
-from importlib import import_module
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +52,7 @@ RetrieverClass = Callable[..., Retriever[Any]]
 """A retriever class: called without arguments, or with the file of trained weights."""
 
 
-def _untrained(retriever: Retriever[Any]) -> Maker:
+def _share_untrained(retriever: Retriever[Any]) -> Maker:
     """A retriever without weights; it keeps no state of its own, so all conversations can share it."""
 
     def make(checkpoint: Path | None) -> Retriever[Any]:
@@ -63,25 +63,71 @@ def _untrained(retriever: Retriever[Any]) -> Maker:
     return make
 
 
-def _trained(module: str, *which: str) -> Maker:
-    """`load` of a module that is imported only when this is called: most people use one retriever."""
-    return lambda checkpoint: import_module(f"viewfinder.retrievers.{module}").load(*which, checkpoint)
+# Most people use one retriever: each is imported when it is loaded.
+
+
+def _load_chatir(checkpoint: Path | None) -> Retriever[Any]:
+    from viewfinder.retrievers.chatir.retriever import load
+
+    return load(checkpoint)
+
+
+def _load_plugir(checkpoint: Path | None) -> Retriever[Any]:
+    from viewfinder.retrievers.chatir.plugir import load
+
+    return load(checkpoint)
+
+
+def _load_drilldown(checkpoint: Path | None) -> Retriever[Any]:
+    from viewfinder.retrievers.drilldown.retriever import load
+
+    return load(checkpoint)
+
+
+def _load_fashioniq(checkpoint: Path | None) -> Retriever[Any]:
+    from viewfinder.retrievers.fashioniq.retriever import load
+
+    return load(checkpoint)
+
+
+def _load_mai(checkpoint: Path | None) -> Retriever[Any]:
+    from viewfinder.retrievers.mai.retriever import load
+
+    return load(checkpoint)
+
+
+def _load_chatsearcher(checkpoint: Path | None) -> Retriever[Any]:
+    from viewfinder.retrievers.chatsearcher.retriever import load
+
+    return load(checkpoint)
+
+
+def _load_combiner(checkpoint: Path | None) -> Retriever[Any]:
+    from viewfinder.retrievers.combiner.retriever import load
+
+    return load(checkpoint)
+
+
+def _load_baseline(name: str, checkpoint: Path | None) -> Retriever[Any]:
+    from viewfinder.retrievers.baselines.retriever import load
+
+    return load(name, checkpoint)
 
 
 RETRIEVERS: dict[str, Maker] = {
-    "composer": _untrained(Composer()),
-    "clip-t": _untrained(PlainClip("clip-t", text=True, image=False)),
-    "clip-i": _untrained(PlainClip("clip-i", text=False, image=True)),
-    "clip-ti": _untrained(PlainClip("clip-ti", text=True, image=True)),
-    "clip-caption": _untrained(PlainClip("clip-caption", text=True, image=False, first=True)),
-    "chatir": _trained("chatir.retriever"),
-    "plugir": _trained("chatir.plugir"),
-    "drilldown": _trained("drilldown.retriever"),
-    "fashioniq": _trained("fashioniq.retriever"),
-    "mai": _trained("mai.retriever"),
-    "chatsearcher": _trained("chatsearcher.retriever"),
-    "combiner": _trained("combiner.retriever"),
-    **{name: _trained("baselines.retriever", name) for name in ("hre", "r-hre", "r-re", "r-rankfusion")},
+    "composer": _share_untrained(Composer()),
+    "clip-t": _share_untrained(PlainClip("clip-t", text=True, image=False)),
+    "clip-i": _share_untrained(PlainClip("clip-i", text=False, image=True)),
+    "clip-ti": _share_untrained(PlainClip("clip-ti", text=True, image=True)),
+    "clip-caption": _share_untrained(PlainClip("clip-caption", text=True, image=False, first=True)),
+    "chatir": _load_chatir,
+    "plugir": _load_plugir,
+    "drilldown": _load_drilldown,
+    "fashioniq": _load_fashioniq,
+    "mai": _load_mai,
+    "chatsearcher": _load_chatsearcher,
+    "combiner": _load_combiner,
+    **{name: partial(_load_baseline, name) for name in ("hre", "r-hre", "r-re", "r-rankfusion")},
 }
 
 

@@ -20,7 +20,7 @@ class Retriever(Protocol[State]):
 
     @property
     def reads(self) -> Reads:
-        """What it reads of pictures; always the same."""
+        """The vectors and facts that it reads of pictures; always the same."""
 
     def begin(self) -> State:
         """The state before anything is said."""
@@ -33,7 +33,7 @@ class Retriever(Protocol[State]):
         """
 
     def query(self, state: State) -> Query:
-        """What to look for in this state."""
+        """The query of this state: the parts that pictures are compared with."""
 
 
 @runtime_checkable
@@ -45,7 +45,7 @@ class AnsweringRetriever(Protocol[State]):
         """How much it leans to pictures: added to their score when it decides; infinite: it always shows pictures."""
 
     def with_picture_bias(self, pictures: float) -> Retriever[State]:
-        """The same retriever with another bias."""
+        """A copy with another bias, which shares the weights."""
 
     def shows(self, state: State) -> bool:
         """Whether the last turn is answered with pictures; if not, the query is that of the last turn that was."""

@@ -20,10 +20,10 @@ NOUN = "retriever"
 
 
 def check_reads(retriever: Retriever[Any]) -> Reads:
-    """What a retriever reads of pictures. Raises PartFailed: it does not say so."""
+    """The `reads` of a retriever. Raises PartFailed: it is something else."""
     reads = retriever.reads
     if not isinstance(reads, Reads):
-        raise refuse_reply(NOUN, retriever, f"`reads` is {_name(reads)}, not Reads")
+        raise refuse_reply(NOUN, retriever, f"`reads` is {_name_type(reads)}, not Reads")
     return reads
 
 
@@ -41,9 +41,9 @@ def check_query(retriever: Retriever[Any], query: object, widths: Mapping[str, i
     not known yet.
     """
     if not isinstance(query, Query):
-        raise refuse_reply(NOUN, retriever, f"`query` gave {_name(query)}, not a Query")
+        raise refuse_reply(NOUN, retriever, f"`query` gave {_name_type(query)}, not a Query")
     if not isinstance(query.parts, tuple):
-        raise refuse_reply(NOUN, retriever, f"`query` gave parts that are {_name(query.parts)}, not a tuple")
+        raise refuse_reply(NOUN, retriever, f"`query` gave parts that are {_name_type(query.parts)}, not a tuple")
     for part in query.parts:
         if wrong := _find_wrong(part, widths):
             raise refuse_reply(NOUN, retriever, f"`query` gave {wrong}")
@@ -53,9 +53,9 @@ def check_query(retriever: Retriever[Any], query: object, widths: Mapping[str, i
 
 
 def _find_wrong(part: object, widths: Mapping[str, int] | None) -> str | None:
-    """What is wrong with a part of a query."""
+    """The fault of a part of a query, in words; None: it has none."""
     if not isinstance(part, Part):
-        return f"{_name(part)} among the parts, not a Part"
+        return f"{_name_type(part)} among the parts, not a Part"
     here = f"in the part {part.label!r} of kind {part.kind!r}"
     if part.kind not in KINDS or not _is_number(part.weight):
         what = "a kind that does not exist" if part.kind not in KINDS else f"a weight of {part.weight!r}"
@@ -70,9 +70,9 @@ def _find_wrong(part: object, widths: Mapping[str, int] | None) -> str | None:
 
 def _find_wrong_vector(part: Part, width: int | None) -> str | None:
     if not _is_vector(part.vector_d, 1, width):
-        return f"a vector that is {_describe(part.vector_d)}{_wanted(width)}"
+        return f"a vector that is {_describe_vector(part.vector_d)}{_describe_wanted(width)}"
     if part.kind == "contrast" and not _is_vector(part.rivals_rd, 2, width):
-        return f"rivals that are {_describe(part.rivals_rd)}{_wanted(width)}"
+        return f"rivals that are {_describe_vector(part.rivals_rd)}{_describe_wanted(width)}"
     return None
 
 
@@ -90,17 +90,17 @@ def _is_vector(vector: object, axes: int, width: int | None) -> bool:
     )
 
 
-def _describe(vector: object) -> str:
+def _describe_vector(vector: object) -> str:
     if not isinstance(vector, np.ndarray):
-        return _name(vector)
+        return _name_type(vector)
     if vector.dtype.kind == "f" and not np.isfinite(vector).all():
         return "no finite numbers"
     return f"an array of {vector.dtype} of shape {vector.shape}"
 
 
-def _wanted(width: int | None) -> str:
+def _describe_wanted(width: int | None) -> str:
     return "" if width is None else f" (finite numbers, {width:,} of them, are needed)"
 
 
-def _name(value: object) -> str:
+def _name_type(value: object) -> str:
     return "None" if value is None else type(value).__name__

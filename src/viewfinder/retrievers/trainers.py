@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from viewfinder.data.files import need_folder
@@ -14,24 +13,81 @@ from viewfinder.retrievers.shared.train_plan import TrainPlan
 if TYPE_CHECKING:
     from viewfinder.training import TrainingResult
 
-TRAINERS = {
-    "drilldown": "drilldown.train:train",
-    "hre": "baselines.train:train",
-    "r-hre": "baselines.train:train",
-    "r-re": "baselines.train:train",
-    "r-rankfusion": "baselines.train:train",
-    "chatir": "chatir.train:train",
-    "attributes": "fashioniq.attribute_training:train_attributes",
-    "captioner": "fashioniq.captioner_training:train_captioner",
-    "fashioniq": "fashioniq.train:train",
-    "mai": "mai.train:train",
-    "combiner": "combiner.train:train",
-    "chatsearcher": "chatsearcher.train:train",
+Trainer = Callable[[TrainPlan], "TrainingResult"]
+
+
+def _train_drilldown(plan: TrainPlan) -> TrainingResult:
+    from viewfinder.retrievers.drilldown.train import train
+
+    return train(plan)
+
+
+def _train_baseline(plan: TrainPlan) -> TrainingResult:
+    from viewfinder.retrievers.baselines.train import train
+
+    return train(plan)
+
+
+def _train_chatir(plan: TrainPlan) -> TrainingResult:
+    from viewfinder.retrievers.chatir.train import train
+
+    return train(plan)
+
+
+def _train_attributes(plan: TrainPlan) -> TrainingResult:
+    from viewfinder.retrievers.fashioniq.attribute_training import train_attributes
+
+    return train_attributes(plan)
+
+
+def _train_captioner(plan: TrainPlan) -> TrainingResult:
+    from viewfinder.retrievers.fashioniq.captioner_training import train_captioner
+
+    return train_captioner(plan)
+
+
+def _train_fashioniq(plan: TrainPlan) -> TrainingResult:
+    from viewfinder.retrievers.fashioniq.train import train
+
+    return train(plan)
+
+
+def _train_mai(plan: TrainPlan) -> TrainingResult:
+    from viewfinder.retrievers.mai.train import train
+
+    return train(plan)
+
+
+def _train_combiner(plan: TrainPlan) -> TrainingResult:
+    from viewfinder.retrievers.combiner.train import train
+
+    return train(plan)
+
+
+def _train_chatsearcher(plan: TrainPlan) -> TrainingResult:
+    from viewfinder.retrievers.chatsearcher.train import train
+
+    return train(plan)
+
+
+TRAINERS: dict[str, Trainer] = {
+    "drilldown": _train_drilldown,
+    "hre": _train_baseline,
+    "r-hre": _train_baseline,
+    "r-re": _train_baseline,
+    "r-rankfusion": _train_baseline,
+    "chatir": _train_chatir,
+    "attributes": _train_attributes,
+    "captioner": _train_captioner,
+    "fashioniq": _train_fashioniq,
+    "mai": _train_mai,
+    "combiner": _train_combiner,
+    "chatsearcher": _train_chatsearcher,
 }
-"""Which function of which module trains a system; imported when needed, because it brings in torch."""
+"""The function that trains each system; its module, and with it torch, is imported when training begins."""
 
 
-def find_trainer(system: str, *others: str) -> Callable[[TrainPlan], TrainingResult]:
+def find_trainer(system: str, *others: str) -> Trainer:
     """The function that trains a system: ours, or the `train` of another package's class.
 
     Raises:
@@ -39,19 +95,13 @@ def find_trainer(system: str, *others: str) -> Callable[[TrainPlan], TrainingRes
         BadInput: that class cannot be trained, or cannot be imported.
     """
     if system in TRAINERS:
-        return _train_ours
+        return TRAINERS[system]
     if (found := PLUGINS.find(system)) is None:
         raise UnknownName(f"no system is called {system!r}; there are: {', '.join((*others, *TRAINERS))}")
-    trainer: Callable[[TrainPlan], TrainingResult] | None = getattr(found, "train", None)
+    trainer: Trainer | None = getattr(found, "train", None)
     if trainer is None:
         raise BadInput(f"{system} is not trained: what it names has no function `train`, called with a TrainPlan")
     return trainer
-
-
-def _train_ours(plan: TrainPlan) -> TrainingResult:
-    module, _, function = TRAINERS[plan.system].partition(":")
-    result: TrainingResult = getattr(import_module(f"viewfinder.retrievers.{module}"), function)(plan)
-    return result
 
 
 def train_system(plan: TrainPlan) -> TrainingResult:
@@ -65,7 +115,5 @@ def train_system(plan: TrainPlan) -> TrainingResult:
     trainer = find_trainer(plan.system)
     for folder in plan.data:
         need_folder(folder)
-    # `fit` would raise the same, but only after the data is read.
-    if not plan.resume and any(plan.out.glob("**/checkpoints/*.safetensors")):
-        raise BadInput(f"{plan.out}: holds a training already; go on with it (--resume) or name another folder (--out)")
+    plan.check_out()
     return trainer(plan)

@@ -96,7 +96,7 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], record: Mapping[str
         place = own.untyped_storage().data_ptr()
         ready[name] = own.clone() if place in seen else own
         seen.add(place)
-    metadata = {"schema": schema, "version": str(VERSION), "crc32": str(_checksum(ready))}
+    metadata = {"schema": schema, "version": str(VERSION), "crc32": str(_compute_checksum(ready))}
     metadata["record"] = json.dumps(record)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -104,7 +104,7 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor], record: Mapping[str
             file.touch()
             mode = file.stat().st_mode
             save_file(ready, str(file), metadata=metadata)
-            file.chmod(mode)  # safetensors makes files that nobody else may read
+            file.chmod(mode)  # safetensors makes files that only their owner may read
     except (OSError, SafetensorError) as error:
         # safetensors gives the system's error only as text.
         if getattr(error, "errno", None) == errno.ENOSPC or f"os error {errno.ENOSPC}" in str(error):
@@ -124,17 +124,17 @@ def read_tensors(path: Path, *, schema: str) -> tuple[dict[str, Tensor], dict[st
         tensors = load_file(path)
     except (OSError, SafetensorError) as error:
         raise explain_damaged_file(path, str(error)) from error
-    if _checksum(tensors) != checksum:
+    if _compute_checksum(tensors) != checksum:
         raise explain_damaged_file(path, "its checksum differs")
     return tensors, record
 
 
-def _checksum(tensors: Mapping[str, Tensor]) -> int:
+def _compute_checksum(tensors: Mapping[str, Tensor]) -> int:
     # As bytes: numpy has no bfloat16.
     return checksum_arrays({name: tensor.reshape(-1).view(torch.uint8).numpy() for name, tensor in tensors.items()})
 
 
-FREE = {"patience", "log_every", "save_every", "keep", "validate_epochs", "validate_steps", "validate_offset"}
+FREE = {"patience", "keep", "validate_epochs", "validate_steps", "validate_offset"}
 """Settings that a resumed training may change."""
 
 
@@ -239,15 +239,15 @@ def restore_checkpoint(file: Path, parts: TrainingParts) -> None:
     """
     tensors, record = read_tensors(file, schema=CHECKPOINT)
     _check_same_training(file, record, parts)
-    fill_network(file, parts.network, _under("network.", tensors))
-    set_optimiser_state(parts.optimiser, _under("optimiser.", tensors), record["optimiser"])
+    fill_network(file, parts.network, _take_prefixed("network.", tensors))
+    set_optimiser_state(parts.optimiser, _take_prefixed("optimiser.", tensors), record["optimiser"])
     parts.schedule.load(record["schedule"])
     if parts.accelerator.scaler is not None:
         parts.accelerator.scaler.load_state_dict(record["scaler"])
     at = record["at"] | {name: RunningMeans(**record["at"][name]) for name in ("recent", "whole")}
     vars(parts.at).update(at)
     rank = parts.accelerator.process_index
-    set_random_state(_under(f"random.{rank}.", tensors), record["random"][rank])
+    set_random_state(_take_prefixed(f"random.{rank}.", tensors), record["random"][rank])
 
 
 def _check_same_training(file: Path, record: Mapping[str, Any], parts: TrainingParts) -> None:
@@ -265,7 +265,7 @@ def _check_same_training(file: Path, record: Mapping[str, Any], parts: TrainingP
         raise BadInput(f"{file}: begun with {len(record['random'])} processes; go on with as many")
 
 
-def _under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def _take_prefixed(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
 
 

@@ -59,7 +59,7 @@ class PictureInput(nn.Module):
             self.get_buffer("components").copy_(torch.from_numpy(components_gx))
 
     def forward(self, raw_bg: Float[Tensor, "*b g"]) -> Float[Tensor, "*b x"]:
-        """What is read; zeros (no picture) stay zeros."""
+        """Raw vectors in the form in which they are read; zeros (no picture) stay zeros."""
         if self.image == "raw":
             return raw_bg
         standard_bg = standardise(raw_bg, self.get_buffer("mean"), self.get_buffer("deviation"))
@@ -153,7 +153,7 @@ Activation = Callable[[Tensor], Tensor]
 
 
 class KeysValues(NamedTuple):
-    """What attention needs of key positions; kept, so that they need not be computed again."""
+    """Keys and values of positions that are attended to; kept, so that they are not computed again."""
 
     keys_bnlv: Float[Tensor, "b n l v"]
     values_bnlv: Float[Tensor, "b n l v"]
@@ -163,7 +163,7 @@ class KeysValues(NamedTuple):
         return KeysValues(*(torch.cat(both, dim=2) for both in zip(self, later, strict=True)))
 
     def of(self, rows: Int[Tensor, " r"]) -> KeysValues:
-        """The same for some sequences, each as often as it is named."""
+        """The keys and values of some sequences, each as often as it is named."""
         return KeysValues(self.keys_bnlv[rows], self.values_bnlv[rows])
 
 
@@ -201,7 +201,7 @@ class Attention(nn.Module):
     def forward(
         self, tokens_btw: Float[Tensor, "b t w"], seen: KeysValues, mask: Bool[Tensor, ...] | None = None
     ) -> Float[Tensor, "b t w"]:
-        """What each token gathers from the visible positions; the mask is (t l) or (b t l)."""
+        """The values that each token gathers from the positions it may see; the mask is (t l) or (b t l)."""
         mask = mask[:, None] if mask is not None and mask.ndim == 3 else mask
         query_bntv = self._by_head(self.query(tokens_btw))
         share = self.share if self.training else 0.0
@@ -255,7 +255,7 @@ class EncoderLayer(nn.Module):
         return tokens_btw + dropout(mapped_btw, self.share, self.training), seen
 
 
-class Encoder(nn.Module):
+class TokenEncoder(nn.Module):
     """Layers one on another, and a last norm."""
 
     def __init__(self, width: int, layers: int, heads: int, hidden: int, share: float = 0.0) -> None:

@@ -14,10 +14,9 @@ import atexit
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sized
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cache
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +40,12 @@ from viewfinder.training.optimisers import make_optimiser, make_schedule
 from viewfinder.training.presets import TrainingSettings
 from viewfinder.training.progress import LogRecord, Report, TrainingLog, progress_bar
 from viewfinder.weights import Card
+
+LOG_STEPS = 20
+"""After so many steps the means of figures are logged, as they are after every epoch."""
+
+SAVE_STEPS = 500
+"""After so many steps a checkpoint is written, as it is after every epoch."""
 
 Figures = Mapping[str, Tensor | float | int]
 Loss = Callable[[Any, Any], tuple[Tensor, Figures]]
@@ -147,7 +152,7 @@ def fit(
             stack.callback(run.log.close)
         shown = shown and run.accelerator.is_main_process
         run.report = stack.enter_context(progress_bar("training", run.total_steps, shown=shown))
-        return run.until_the_end(should_stop)
+        return run.run_to_end(should_stop)
 
 
 class _WithLoss(nn.Module):
@@ -194,7 +199,7 @@ class _Run:
             raise BadInput("precision fp16 needs a GPU, and there is none here; set precision to bf16 or no")
         parameters = job.choose_trainable()
         bare = make_optimiser(job.settings, parameters)
-        self.total_steps = _total_steps(job, self.accelerator.num_processes)
+        self.total_steps = _count_steps(job, self.accelerator.num_processes)
         self.with_loss, self.optimiser = self.accelerator.prepare(_WithLoss(job), bare)
         self.schedule = make_schedule(job.settings, bare, total_steps=self.total_steps)
         self.at = TrainingProgress()
@@ -207,24 +212,24 @@ class _Run:
         self._began = time.monotonic()
         self.saved = False  # whether the newest checkpoint is up to date
 
-    def until_the_end(self, should_stop: Callable[[], bool]) -> TrainingResult:
+    def run_to_end(self, should_stop: Callable[[], bool]) -> TrainingResult:
         self._began = time.monotonic() - self.at.seconds
-        while (ended := self._end()) is None:
-            if not self._epoch(should_stop):
-                self._save()
-                return self._result("asked")
+        while (ended := self._find_end()) is None:
+            if not self._run_epoch(should_stop):
+                self._save_checkpoint()
+                return self._make_result("asked")
         # The last record, validation and checkpoint, unless already done.
         self._log_means()
         if self.job.validate is None:
             self.at.best_step = self.at.step
             self._save_best()
         elif self.at.validated != self.at.step:
-            self._validate()
+            self._run_validation()
         if not self.saved:
-            self._save()
-        return self._result(ended)
+            self._save_checkpoint()
+        return self._make_result(ended)
 
-    def _end(self) -> str | None:
+    def _find_end(self) -> str | None:
         """Why the training is over, if it is."""
         settings, at = self.settings, self.at
         if settings.steps is not None and at.step >= settings.steps:
@@ -235,7 +240,7 @@ class _Run:
             return "patience"
         return "schedule" if self.schedule.over else None
 
-    def _epoch(self, should_stop: Callable[[], bool]) -> bool:
+    def _run_epoch(self, should_stop: Callable[[], bool]) -> bool:
         """The rest of an epoch, or up to the end of the training; False if it was asked to stop."""
         accelerator, settings, at = self.accelerator, self.settings, self.at
         batches = take_share(
@@ -244,31 +249,31 @@ class _Run:
             processes=accelerator.num_processes,
             done=at.batch,
         )
-        while group := list(islice(batches, settings.accumulate)):  # the last may be shorter
-            self._step(group)
-            if at.step % settings.log_every == 0:
+        for batch in batches:
+            self._run_step(batch)
+            if at.step % LOG_STEPS == 0:
                 self._log_means()
             if settings.validate_steps is not None and at.step % settings.validate_steps == 0:
-                self._validate()
-            if self._end() is not None:
+                self._run_validation()
+            if self._find_end() is not None:
                 return True
             if self._is_stopped(should_stop()):
                 return False
-            if at.step % settings.save_every == 0:
-                self._save()
+            if at.step % SAVE_STEPS == 0:
+                self._save_checkpoint()
         if at.batch == 0:
             raise BadInput(f"epoch {at.epoch} has no batches for {accelerator.num_processes} process(es)")
         self._log_means()
         self.schedule.after_epoch(at.whole.take())
         due = settings.validate_epochs
         if due is not None and (at.epoch - settings.validate_offset) % due == 0 and at.validated != at.step:
-            self._validate()
+            self._run_validation()
         at.epoch, at.batch = at.epoch + 1, 0
-        self._save()
+        self._save_checkpoint()
         return True
 
-    def _step(self, group: list[Any]) -> None:
-        """One update of the weights from the batches of `group`."""
+    def _run_step(self, batch: Any) -> None:
+        """One update of the weights."""
         accelerator, network, at = self.accelerator, self.job.network, self.at
         if self.job.before_step is not None:
             network.eval()
@@ -276,13 +281,9 @@ class _Run:
                 self.job.before_step(network)
         network.train()
         self.optimiser.zero_grad()
-        for number, batch in enumerate(group, start=1):
-            last = number == len(group)
-            # The gradients of all processes are reduced once a step, with the last batch.
-            with nullcontext() if last else accelerator.no_sync(self.with_loss):
-                loss, figures = self.with_loss(send_to_device(batch, accelerator.device))
-                accelerator.backward(loss / len(group))
-            self._add_figures({**figures, "loss": loss.detach()})
+        loss, figures = self.with_loss(send_to_device(batch, accelerator.device))
+        accelerator.backward(loss)
+        self._add_figures({**figures, "loss": loss.detach()})
         if self.settings.clip_norm is not None:
             accelerator.clip_grad_norm_(self.parameters, self.settings.clip_norm)
         at.rate = float(self.optimiser.param_groups[0]["lr"])
@@ -291,7 +292,7 @@ class _Run:
             self.schedule.after_step()
         self.saved = False
         at.step += 1
-        at.batch += len(group)
+        at.batch += 1
         self.report(at.step, words=f"epoch {at.epoch}, loss {at.recent.mean('loss'):.4g}")
 
     def _add_figures(self, figures: Figures) -> None:
@@ -313,16 +314,16 @@ class _Run:
         """Log the means since the last record, if there are any."""
         if self.at.recent.sums:
             figures = self.at.recent.take()
-            self._record("train", figures.pop("loss"), self.at.rate, figures)
+            self._log_record("train", figures.pop("loss"), self.at.rate, figures)
 
-    def _record(self, kind: Any, loss: float | None, rate: float | None, figures: Mapping[str, float]) -> None:
+    def _log_record(self, kind: Any, loss: float | None, rate: float | None, figures: Mapping[str, float]) -> None:
         at = self.at
         at.seconds = time.monotonic() - self._began
         if self.log is not None:
             known: dict[str, Any] = {"step": at.step, "epoch": at.epoch, "seconds": at.seconds}
             self.log.write(LogRecord(kind=kind, loss=loss, lr=rate, figures=figures, **known))
 
-    def _validate(self) -> None:
+    def _run_validation(self) -> None:
         """Measure, log, and keep the network if it is the best so far."""
         if self.job.validate is None:
             return
@@ -340,7 +341,7 @@ class _Run:
         assert figures is not None
         if self.job.selects not in figures:
             raise BadInput(f"validation gives no {self.job.selects!r} to choose by; it gives: {', '.join(figures)}")
-        self._record("validation", None, None, figures)
+        self._log_record("validation", None, None, figures)
         now = figures[self.job.selects] if self.job.higher else -figures[self.job.selects]
         best = not math.isnan(now) and (at.best is None or now > at.best)
         at.validated, at.waited = at.step, 0 if best else at.waited + 1
@@ -354,7 +355,7 @@ class _Run:
             card = replace(self.job.card, figures={**self.job.card.figures, **self.at.figures})
             save_network(self.out / "best.safetensors", self.job.network, card)
 
-    def _save(self) -> None:
+    def _save_checkpoint(self) -> None:
         self.at.seconds = time.monotonic() - self._began
         if self.log is not None:
             self.at.log_bytes = self.log.size()
@@ -368,7 +369,7 @@ class _Run:
         flag = torch.tensor([float(asked)], device=self.accelerator.device)
         return bool(self.accelerator.reduce(flag, reduction="sum").item() > 0)
 
-    def _result(self, ended: str) -> TrainingResult:
+    def _make_result(self, ended: str) -> TrainingResult:
         at, best = self.at, self.out / "best.safetensors"
         epoch = at.epoch if at.batch else at.epoch - 1
         return TrainingResult(
@@ -376,7 +377,7 @@ class _Run:
         )
 
 
-def _total_steps(job: TrainingJob, processes: int) -> int | None:
+def _count_steps(job: TrainingJob, processes: int) -> int | None:
     """Steps from start to end, if known."""
     settings: TrainingSettings = job.settings
     if settings.epochs is None:
@@ -384,5 +385,5 @@ def _total_steps(job: TrainingJob, processes: int) -> int | None:
     batches = job.batches(1, settings.seed)
     if not isinstance(batches, Sized):
         return settings.steps
-    by_epochs = settings.epochs * math.ceil(len(batches) // processes / settings.accumulate)
+    by_epochs = settings.epochs * (len(batches) // processes)
     return by_epochs if settings.steps is None else min(by_epochs, settings.steps)

@@ -52,10 +52,8 @@ def make_schedule(
         case OneCycle():
             # torch divides by the length of the rise, which one step does not have.
             rising = schedule.rising if schedule.rising * total > 1 else 0.0
-            one_cycle = OneCycleLR(
-                optimiser, max_lr=settings.learning_rate, total_steps=total, pct_start=rising,
-                div_factor=schedule.start_divisor, final_div_factor=schedule.end_divisor,
-            )  # fmt: skip
+            rate, divisor = settings.learning_rate, schedule.start_divisor
+            one_cycle = OneCycleLR(optimiser, rate, total_steps=total, pct_start=rising, div_factor=divisor)
             return TorchSchedule(one_cycle, most=total)
         case Exponential(factor=factor):
             floor = schedule.floor / settings.learning_rate  # the floor is a rate
@@ -139,7 +137,7 @@ class PlateauSchedule:
         if self._best is not None and now < self._best + rule.gain:
             self._counted += 1
             if self._counted >= rule.patience:
-                self._halve()
+                self._halve_rate()
                 self._optimiser.state.clear()  # like a new optimiser: no moments
         self._best = now if self._best is None else max(self._best, now)
 
@@ -150,10 +148,10 @@ class PlateauSchedule:
         elif not best:
             self._counted += 1
             if self._counted >= self._settings.patience:
-                self._halve()
+                self._halve_rate()
                 self._counted = 0
 
-    def _halve(self) -> None:
+    def _halve_rate(self) -> None:
         for group in self._optimiser.param_groups:
             group["lr"] *= self._settings.factor
         self.over = self._optimiser.param_groups[0]["lr"] < self._first * self._settings.floor

@@ -69,62 +69,16 @@ def build_settings(kind: type[T], table: Any, where: Where = str) -> T:
     return made
 
 
-RETIRED_SETTINGS: dict[str, dict[str, Any]] = {
-    "chatir": {"model.whitening": 0.5},
-    "chatsearcher": {
-        "model.whitening": 0.5,
-        "model.rope": 10000.0,
-        "model.lora.alpha": 16.0,
-        "model.lora.modules": ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"],
-    },
-    "mai": {
-        "model.whitening": 0.5,
-        "model.whole_tokens": 4,
-        "model.slots": 16,
-        "loss.most_scale": 100.0,
-        "loss.noise_scale": 0.5,
-        "loss.align": 1.0,
-        "loss.prompted": 1.0,
-    },
-    "fashioniq": {
-        "model.whitening": 0.5,
-        "model.separator": True,
-        "model.rounds": 5,
-        "loss.scale": 10.0,
-        "loss.most_scale": 100.0,
-        "loss.learned_scale": True,
-    },
-    "captioner": {"model.whitening": 0.5, "model.attribute_input": "tokens"},
-}
-"""Retired settings, by system: dotted key in the card's settings -> the value that is now built in.
-
-Cards of old checkpoints still contain them. A card with the built-in value is read as if it had no such key; with any
-other value the weights need code that was removed.
-"""
-
-
 def read_card_settings(kind: type[T], card: Card, part: str = "model") -> T:
-    """The settings of a network by its card, retired ones left out; `part` is the table of the card that holds them.
+    """The settings of a network by its card; `part` is the table of the card that holds them.
 
     Raises:
-        BadInput: the card has no such table or has other keys, or the weights need a retired setting.
+        BadInput: the card has no such table, or keys or values that this version does not have.
     """
-    table = card.settings.get(part)
-    for key, built_in in RETIRED_SETTINGS.get(card.system, {}).items():
-        table = _without(table, key.removeprefix(f"{part}."), built_in) if key.startswith(f"{part}.") else table
-    return build_settings(kind, table, lambda key: f"the card of {card.system}, {part}" + (f".{key}" if key else ""))
-
-
-def _without(table: Any, key: str, built_in: Any) -> Any:
-    """A table without a dotted key, which must have the value that is built in."""
-    name, _, rest = key.partition(".")
-    if not isinstance(table, Mapping) or name not in table:
-        return table
-    if rest:
-        return {**table, name: _without(table[name], rest, built_in)}
-    if table[name] != built_in:
-        raise BadInput(f"these weights have {name} = {table[name]!r}, which is no longer supported; train them again")
-    return {other: value for other, value in table.items() if other != name}
+    try:
+        return build_settings(kind, card.settings.get(part), lambda key: f"{part}.{key}" if key else part)
+    except BadInput as error:
+        raise BadInput(f"the card of {card.system}, {error} (weights of another version?); train them again") from error
 
 
 def _apply_override(table: dict[str, Any], override: str) -> str:
@@ -258,7 +212,6 @@ class OneCycle:
     kind: Literal["one_cycle"] = "one_cycle"
     rising: float = 0.3  # share of all steps
     start_divisor: float = 25.0  # the first rate is learning_rate / start_divisor
-    end_divisor: float = 1e4  # the last rate is the first one / end_divisor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -304,23 +257,19 @@ class TrainingSettings:
     weight_decay: float = 0.0
     schedule: Schedule = field(default_factory=Constant)
     clip_norm: float | None = None
-    accumulate: int = 1  # batches a step
     precision: Literal["no", "fp16", "bf16"] = "no"
     seed: int = 0
     validate_epochs: int | None = 1  # validate after every so many epochs
     validate_offset: int = 0  # so many epochs later: with 1, every three epochs are 1, 4, 7 (Fashion IQ's code)
     validate_steps: int | None = None  # and after every so many steps
     patience: int | None = None  # validations without a new best before stopping
-    log_every: int = 20  # steps
-    save_every: int = 500  # steps; a checkpoint is also written after every epoch
     keep: int = 2  # checkpoints
 
     def __post_init__(self) -> None:
         if self.epochs is None and self.steps is None:
             raise BadInput("epochs or steps must say when the training ends")
         check_settings(self, "above 0", "learning_rate", "eps", "clip_norm")
-        check_settings(self, "at least 1", "epochs", "steps", "accumulate", "validate_epochs", "validate_steps")
-        check_settings(self, "at least 1", "patience", "log_every", "save_every", "keep")
+        check_settings(self, "at least 1", "epochs", "steps", "validate_epochs", "validate_steps", "patience", "keep")
         check_settings(self, "at least 0", "validate_offset")
 
 

@@ -32,7 +32,7 @@ from viewfinder.tuning.verdicts import Written, calibrate_collection
 LABEL_SHARE = (0.002, 0.5)
 """A word is a label if the share of the pictures that it holds for is within these bounds ..."""
 
-LABEL_LEAST = 10
+MIN_LABELLED = 10
 """... and for at least so many: two pictures do not make a kind of thing (small collections: a third of them)."""
 
 NUMBER = re.compile(r"[\d.,:/ -]+")
@@ -47,22 +47,22 @@ _LITTLE_WORDS = frozenset(_LITTLE_WORDS_TEXT.split())
 """Words that say nothing about a picture on their own."""
 
 
-def with_labels(
+def add_labels(
     kind: CaptionedVectors, encoder: StarterEncoder, said: Sequence[tuple[Sequence[str], Sequence[str]]]
 ) -> CaptionedVectors:
-    """The kind together with the words that hold for many of its pictures; `said` as in `labels_of`."""
-    labels, holds_nl = labels_of(said)
+    """The kind together with the words that hold for many of its pictures; `said` as in `find_labels`."""
+    labels, holds_nl = find_labels(said)
     if not labels:
         return kind
     return replace(kind, labels=tuple(labels), labels_ls=encoder.sentences(labels), holds_nl=holds_nl)
 
 
-def labels_of(said: Sequence[tuple[Sequence[str], Sequence[str]]]) -> tuple[list[str], Bool[np.ndarray, "n l"]]:
+def find_labels(said: Sequence[tuple[Sequence[str], Sequence[str]]]) -> tuple[list[str], Bool[np.ndarray, "n l"]]:
     """Words of texts, and whole catalogue values, that hold for a fair share of the pictures.
 
     They teach the head what single words such as colours mean; whole names alone do not.
 
-    >>> labels_of([(["Red shirt"], ["Men"]), (["Red dress"], ["Women"]), (["Blue hat"], ["Men"])])[0]
+    >>> find_labels([(["Red shirt"], ["Men"]), (["Red dress"], ["Women"]), (["Blue hat"], ["Men"])])[0]
     ['blue', 'dress', 'hat', 'shirt', 'women']
     """
     words_n = [
@@ -71,7 +71,7 @@ def labels_of(said: Sequence[tuple[Sequence[str], Sequence[str]]]) -> tuple[list
         for texts, values in said
     ]
     count = Counter(word for words in words_n for word in words)
-    least = max(LABEL_SHARE[0] * len(said), min(LABEL_LEAST, len(said) / 3))
+    least = max(LABEL_SHARE[0] * len(said), min(MIN_LABELLED, len(said) / 3))
     most = LABEL_SHARE[1] * len(said)
     labels = sorted(word for word, held in count.items() if least <= held <= most)
     holds_nl = np.array([[label in words for label in labels] for words in words_n], dtype=bool)
@@ -92,8 +92,8 @@ MIN_CAPTIONED = 20
 """With fewer captioned pictures there is nothing to hold out and compare with."""
 
 
-class Library(Protocol):
-    """What is tuned: a `viewfinder.library.Library`, which is a layer higher and calls `tune`."""
+class TunableLibrary(Protocol):
+    """The library to tune: a `viewfinder.library.Library`, which is a layer higher and calls `tune`."""
 
     @property
     def store(self) -> Store:
@@ -129,7 +129,7 @@ class TuneReport:
 
 
 def tune(
-    library: Library, *, captions: Path | None = None, catalogue: Path | None = None, report: Tell | None = None
+    library: TunableLibrary, *, captions: Path | None = None, catalogue: Path | None = None, report: Tell | None = None
 ) -> TuneReport:
     """Learns the pictures of a library from captions or catalogue columns; switches if new ones gain too.
 
@@ -143,21 +143,21 @@ def tune(
     encoder = library.encoder
     if not isinstance(encoder, StarterEncoder):
         raise BadInput(f"only the encoder 'starter' can be tuned; this library was made with {encoder.name!r}")
-    said = _said(library, captions, catalogue)
+    said = _read_texts(library, captions, catalogue)
     if len(said) < MIN_CAPTIONED:
         raise BadInput(f"{len(said)} pictures with captions were found; tuning needs at least {MIN_CAPTIONED}")
     tell(f"{sum(len(texts) for texts, _ in said.values())} texts of {len(said)} pictures")
-    kind, paths = _captioned(library, encoder, said)
+    kind, paths = _encode_captioned(library, encoder, said)
     shipped = StarterEncoder().head  # a head tuned before has seen what is held out here
     tell("how closely to follow them: tried on pictures that are learnt and on others")
-    chosen = choose_ridge(shipped, kind, lambda rows_k: _written(library, [paths[row] for row in rows_k.tolist()]))
+    chosen = choose_ridge(shipped, kind, lambda rows_k: _find_written(library, [paths[row] for row in rows_k.tolist()]))
     head = shipped
     if chosen.ridge is not None:
-        head = _with_labels(HeadCorrection(shipped, kind).head_with(chosen.ridge), kind)
+        head = _set_vocabulary(HeadCorrection(shipped, kind).head_with(chosen.ridge), kind)
     if shipped.calibration is not None:
         tell("what scores mean on these pictures")
         asked, files = kind.of(chosen.rows_k), [paths[row] for row in chosen.rows_k.tolist()]
-        values = [said[file][1] or held for file, held in zip(files, _labels_held(asked), strict=True)]
+        values = [said[file][1] or held for file, held in zip(files, _list_labels(asked), strict=True)]
         calibration = calibrate_collection(
             shipped.calibration, head, encoder.sentences, asked, chosen.new, values, chosen.written
         )
@@ -249,22 +249,22 @@ def choose_ridge(
     return replace(best[1], others_lose=others_lose)
 
 
-def _with_labels(head: Head, kind: CaptionedVectors) -> Head:
+def _set_vocabulary(head: Head, kind: CaptionedVectors) -> Head:
     """The head whose vocabulary is the words that hold for many pictures of the collection, if there are any."""
     if kind.labels_ls is None:
         return head
     return replace(head, labels=kind.labels, labels_ld=head.sentences(kind.labels_ls, kind.labels)).rounded()
 
 
-def _labels_held(kind: CaptionedVectors) -> list[list[str]]:
+def _list_labels(kind: CaptionedVectors) -> list[list[str]]:
     """The labels that hold for each picture."""
     if kind.holds_nl is None:
         return [[] for _ in range(len(kind))]
     return [[kind.labels[at] for at in np.flatnonzero(holds_l)] for holds_l in kind.holds_nl]
 
 
-def _written(library: Library, paths: Sequence[Path]) -> Written | None:
-    """What the library itself has written about these pictures; None if nothing, or if some are not in it."""
+def _find_written(library: TunableLibrary, paths: Sequence[Path]) -> Written | None:
+    """The library's own texts about these pictures; None if there are none, or if some pictures are not in it."""
     gallery = library.gallery()
     ids = {file.path: row.id for row in library.store.rows() for file in row.files}
     found = gallery.snapshot.rows_of(ids.get(str(path), "") for path in paths)
@@ -283,19 +283,19 @@ PictureTexts = tuple[list[str], list[str]]
 """Texts about a picture, and catalogue values that hold for it."""
 
 
-def _said(library: Library, captions: Path | None, catalogue: Path | None) -> dict[Path, PictureTexts]:
-    """What the tables say, by file: pictures of the library, or else files beside the table."""
+def _read_texts(library: TunableLibrary, captions: Path | None, catalogue: Path | None) -> dict[Path, PictureTexts]:
+    """The texts and values of the tables, by file: pictures of the library, or else files beside the table."""
     there = [Path(file.path) for row in library.store.rows() for file in row.files]
     said: dict[Path, PictureTexts] = {}
     if captions is not None:
         pictures, _ = read_captions_csv(captions)
-        for path, positions in _matched([str(picture.path) for picture in pictures], there, captions).items():
+        for path, positions in _match_files([str(picture.path) for picture in pictures], there, captions).items():
             texts, _ = said.setdefault(path, ([], []))
             texts += [text for at in positions for text in pictures[at].captions]
     if catalogue is not None:
         table = read_catalogue(catalogue)
         prose = prose_columns([row.values for row in table.rows])
-        for path, positions in _matched([row.key for row in table.rows], there, catalogue).items():
+        for path, positions in _match_files([row.key for row in table.rows], there, catalogue).items():
             texts, values = said.setdefault(path, ([], []))
             for at in positions:
                 cells = table.rows[at].values
@@ -305,7 +305,7 @@ def _said(library: Library, captions: Path | None, catalogue: Path | None) -> di
     return said
 
 
-def _matched(keys: Sequence[str], there: Sequence[Path], table: Path) -> dict[Path, list[int]]:
+def _match_files(keys: Sequence[str], there: Sequence[Path], table: Path) -> dict[Path, list[int]]:
     """Positions of the keys by file; files beside the table are used if the library has none of that name."""
     found = match_keys(keys, there)
     files = dict(found.files)
@@ -326,8 +326,8 @@ def prose_columns(rows: Sequence[Mapping[str, str]]) -> frozenset[str]:
     return frozenset(n for n, cells in values.items() if min(len(set(cells)), many[n]) > len(cells) / 2)
 
 
-def _captioned(
-    library: Library, encoder: StarterEncoder, said: Mapping[Path, PictureTexts]
+def _encode_captioned(
+    library: TunableLibrary, encoder: StarterEncoder, said: Mapping[Path, PictureTexts]
 ) -> tuple[CaptionedVectors, list[Path]]:
     """Raw vectors of the pictures (stored ones if the library has them), sentence vectors of texts; the files."""
     ids = {file.path: row.id for row in library.store.rows() for file in row.files}
@@ -346,4 +346,4 @@ def _captioned(
     captions = tuple(text for found in texts for text in found)
     raw_vnr = np.stack([raw[path] for path in paths])[None]
     kind = CaptionedVectors(raw_vnr, encoder.sentences(captions), owners_m, captions)
-    return with_labels(kind, encoder, [said[path] for path in paths]), paths
+    return add_labels(kind, encoder, [said[path] for path in paths]), paths

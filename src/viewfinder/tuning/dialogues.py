@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,19 +18,17 @@ from jaxtyping import Float16, Int
 from viewfinder.data.captions import CaptionedPicture, has_captions, read_captioned
 from viewfinder.data.dialogues import Dialogue, Round, make_dialogue, read_dialogues, read_visdial
 from viewfinder.data.splits import SPLITS, Split, name_pictures, split_of, split_reader
-from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.features import Features, features
 from viewfinder.errors import BadInput, UnknownName
+from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.wording.stems import stems
 
 QUESTIONS = Path(__file__).with_name("photo_questions.toml")
-ROUNDS = 10
+MAX_DIALOGUE_ROUNDS = 10
 """Questions per dialogue; a photo has as many dialogues as everything known of it fills."""
 
 MAX_AGAINST = 2000
 """Pictures of another kind that are used from each folder."""
-
-Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -50,18 +48,18 @@ class PhotoQuestion:
     needs: tuple[tuple[str, ...], ...] = ()
 
     def answer(self, captions: Sequence[str]) -> str | None:
-        """What the captions say; None if they do not, or if as many say one thing as another."""
+        """The answer that most captions give; None if they give none, or two of them equally often."""
         lines = [f" {' '.join(stems(caption))} " for caption in captions]
-        if self.needs and not _votes(lines, self.needs):
+        if self.needs and not _count_votes(lines, self.needs):
             return None
-        votes = {answer: _votes(lines, phrases) for answer, phrases in self.answers.items()}
+        votes = {answer: _count_votes(lines, phrases) for answer, phrases in self.answers.items()}
         first, *others = sorted(votes, key=lambda answer: -votes[answer])
         if not votes[first]:
             return self.otherwise
         return first if not others or votes[first] > votes[others[0]] else None
 
 
-def _votes(lines: Sequence[str], phrases: Sequence[tuple[str, ...]]) -> int:
+def _count_votes(lines: Sequence[str], phrases: Sequence[tuple[str, ...]]) -> int:
     """How many captions have one of the phrases."""
     return sum(any(f" {' '.join(phrase)} " in line for phrase in phrases) for line in lines)
 
@@ -82,7 +80,7 @@ def photo_dialogues(
     questions: Sequence[PhotoQuestion],
     *,
     balanced: bool = False,
-    longest: int = ROUNDS,
+    longest: int = MAX_DIALOGUE_ROUNDS,
 ) -> list[Dialogue]:
     """All that captions answer, as dialogues that begin with one of the captions; deterministic.
 
@@ -90,7 +88,7 @@ def photo_dialogues(
     """
     answers = {question.text: [question.answer(picture.captions) for picture in pictures] for question in questions}
     if balanced:
-        answers = {question: _balance(question, found) for question, found in answers.items()}
+        answers = {question: _balance_answers(question, found) for question, found in answers.items()}
     dialogues: list[Dialogue] = []
     for picture, *found in zip(pictures, *answers.values(), strict=True):
         rounds = [Round(text, answer) for text, answer in zip(answers, found, strict=True) if answer is not None]
@@ -101,7 +99,7 @@ def photo_dialogues(
     return dialogues
 
 
-def _balance(question: str, answers: Sequence[str | None]) -> list[str | None]:
+def _balance_answers(question: str, answers: Sequence[str | None]) -> list[str | None]:
     """One question's answers about all pictures, without those that say no beyond as many as say anything else."""
     denied = [at for at, answer in enumerate(answers) if answer == "no"]
     others = sum(answer is not None for answer in answers) - len(denied)
@@ -136,17 +134,15 @@ class QuestionDialogues:
 
 @dataclass(frozen=True, eq=False)
 class DialogueSplits:
-    """What is learnt from, and what is held out; `raw_version` None: no pictures."""
+    """Dialogues to learn from and dialogues held out; `raw_version` None: they have no pictures."""
 
     train: QuestionDialogues
     val: QuestionDialogues
     raw_version: str | None
 
 
-def read_dialogue_splits(
-    data: Sequence[Path], encoder: Encoder, features_folder: Path | None, tell: Tell
-) -> DialogueSplits:
-    """The dialogues of several data sets, each a folder or one dialogue file.
+def read_dialogue_splits(plan: TrainPlan) -> DialogueSplits:
+    """The dialogues of a plan's data sets, each a folder or one dialogue file.
 
     A folder has `dialogues/*.json`, VisDial's files, or captions, from which our own questions are answered. Files
     called `..._train` and `..._val` are the splits; others are split by picture (`data.splits`), so that two dialogues
@@ -155,43 +151,41 @@ def read_dialogue_splits(
     Raises:
         BadInput: no dialogues, or damaged ones; or none for training or for validation.
     """
-    # With several data sets, each has its own folder for its vectors.
-    own = {at: features_folder / at.resolve().name for at in data} if features_folder and len(data) > 1 else {}
-    parts = [_read(place, encoder, own.get(place, features_folder), tell) for place in data]
-    train, val = (_join([part[at] for part in parts]) for at in range(2))
+    parts = [_read_place(plan, place) for place in plan.data]
+    train, val = (_join_sets([part[at] for part in parts]) for at in range(2))
     for name, dialogues in (("training", train), ("validation", val)):
         if not dialogues.dialogues:
-            raise BadInput(f"{data[0]}: no dialogues for {name}; a few dozen are needed, about 13 pictures or more")
+            few = f"no dialogues for {name}; a few dozen are needed, about 13 pictures or more"
+            raise BadInput(f"{plan.data[0]}: {few}")
     seen = bool(len(train.raw_mg)) and bool(len(val.raw_mg))
-    return DialogueSplits(train, val, encoder.raw_version if seen else None)
+    return DialogueSplits(train, val, plan.encoder.raw_version if seen else None)
 
 
 def read_unfamiliar_pictures(
-    folders: Sequence[Path], encoder: Encoder, features_folder: Path | None
+    plan: TrainPlan, folders: Sequence[Path]
 ) -> tuple[Float16[np.ndarray, "m g"], frozenset[str]]:
     """Raw vectors of pictures of another kind, some from each folder, evenly spaced; and the names of these."""
     blocks, names = [], set[str]()
     for folder in folders:
-        found = features(folder, encoder, out=features_folder and features_folder / folder.resolve().name)
+        found = features(folder, plan.encoder, out=plan.features and plan.features / folder.resolve().name)
         rows = np.unique(np.linspace(0, len(found) - 1, min(len(found), MAX_AGAINST)).astype(int))
         blocks.append(found.raw_nd[rows].astype(np.float16))
         names.update(*name_pictures(folder, [found.keys[row] for row in rows.tolist()]).values())
     return np.concatenate(blocks), frozenset(names)
 
 
-def _read(
-    place: Path, encoder: Encoder, folder: Path | None, tell: Tell
-) -> tuple[QuestionDialogues, QuestionDialogues]:
-    train, val = _dialogues(place)
-    tell(f"{place}: {len(train):,} dialogues to learn from, {len(val):,} held out")
+def _read_place(plan: TrainPlan, place: Path) -> tuple[QuestionDialogues, QuestionDialogues]:
+    """The dialogues of a folder or file to learn from, and those held out."""
+    train, val = _list_dialogues(place)
+    plan.notify(f"{place}: {len(train):,} dialogues to learn from, {len(val):,} held out")
     home = place if place.is_dir() else place.parent
     if not any((home / dialogue.image).is_file() for dialogue in (*train[:50], *val[:50])):
-        return _with_vectors(home, train, None), _with_vectors(home, val, None)
-    found = features(home, encoder, out=folder)
-    return _with_vectors(home, train, found), _with_vectors(home, val, found)
+        return _attach_vectors(home, train, None), _attach_vectors(home, val, None)
+    found = features(home, plan.encoder, out=plan.features_of(place))
+    return _attach_vectors(home, train, found), _attach_vectors(home, val, found)
 
 
-def _dialogues(place: Path) -> tuple[list[Dialogue], list[Dialogue]]:
+def _list_dialogues(place: Path) -> tuple[list[Dialogue], list[Dialogue]]:
     if place.is_file():
         return _split_by_picture(read_dialogues(place)[0])
     files = sorted((place / "dialogues").glob("*.json"))
@@ -203,20 +197,17 @@ def _dialogues(place: Path) -> tuple[list[Dialogue], list[Dialogue]]:
     if any(place.glob("**/visdial_1.0_*.json")):
         return read_visdial(place, "train")[0], read_visdial(place, "val")[0]
     if has_captions(place):
-        return _captioned(place)
+        train, val = (captioned_dialogues(place, split) for split in ("train", "val"))
+        return train, val
     raise BadInput(
         f"{place}: no dialogues here; needed is dialogues/*.json as ChatIR's, VisDial's visdial_1.0_*.json, or "
         "captions (captions.csv beside images/, or annotations/captions_*.json as COCO's)"
     )
 
 
-def _captioned(folder: Path) -> tuple[list[Dialogue], list[Dialogue]]:
-    """To learn from and to validate on; nothing of the test split is read."""
-    train, val = (captioned_dialogues(folder, split) for split in ("train", "val"))
-    return train, val
-
-
-def captioned_dialogues(folder: Path, split: Split, *, balanced: bool = False, rounds: int = ROUNDS) -> list[Dialogue]:
+def captioned_dialogues(
+    folder: Path, split: Split, *, balanced: bool = False, rounds: int = MAX_DIALOGUE_ROUNDS
+) -> list[Dialogue]:
     """`photo_dialogues` with our own questions about the captioned photos of a split; names are within the folder."""
     inside = [replace(picture, path=picture.path.relative_to(folder)) for picture in read_captioned(folder)[0]]
     reads = split_reader(folder)
@@ -234,7 +225,7 @@ def _split_by_picture(dialogues: Sequence[Dialogue]) -> tuple[list[Dialogue], li
     return train, val
 
 
-def _with_vectors(home: Path, dialogues: Sequence[Dialogue], found: Features | None) -> QuestionDialogues:
+def _attach_vectors(home: Path, dialogues: Sequence[Dialogue], found: Features | None) -> QuestionDialogues:
     """Dialogues with the vectors of their pictures, each picture once."""
     names = frozenset[str]().union(*name_pictures(home, {dialogue.image for dialogue in dialogues}).values())
     if found is None:
@@ -249,7 +240,7 @@ def _with_vectors(home: Path, dialogues: Sequence[Dialogue], found: Features | N
     return QuestionDialogues(tuple(dialogues), found.raw_nd[used_m].astype(np.float16), rows_n, names)
 
 
-def _join(parts: Sequence[QuestionDialogues]) -> QuestionDialogues:
+def _join_sets(parts: Sequence[QuestionDialogues]) -> QuestionDialogues:
     """Joins several sets into one."""
     blocks = [part.raw_mg for part in parts if len(part.raw_mg)]
     starts = np.cumsum([0, *(len(part.raw_mg) for part in parts)])

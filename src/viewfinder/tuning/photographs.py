@@ -53,7 +53,7 @@ def fit_labels(
     deviation_d = vectors_vnd[0].std(axis=0) + 1e-6
     inputs_vnd = torch.from_numpy(((vectors_vnd - mean_d) / deviation_d).astype(np.float32))
     holds, weights = torch.from_numpy(holds_nl.astype(np.float32)), torch.from_numpy(weights_n.astype(np.float32))
-    networks = [_train(inputs_vnd, holds, weights, settings, seed) for seed in range(settings.seeds)]
+    networks = [_train_network(inputs_vnd, holds, weights, settings, seed) for seed in range(settings.seeds)]
     states = [{name: value.numpy() for name, value in network.state_dict().items()} for network in networks]
     return {
         "mean_d": mean_d.astype(np.float32),
@@ -65,7 +65,7 @@ def fit_labels(
     }
 
 
-def _train(
+def _train_network(
     inputs_vnd: torch.Tensor, holds_nl: torch.Tensor, weights_n: torch.Tensor, settings: LabelSettings, seed: int
 ) -> FeedForward:
     torch.manual_seed(seed)
@@ -99,29 +99,31 @@ def train_labels(
 
     `trained_on` is the list of the pictures that it and the head learn from (`TrainingList.encode`).
     """
-    said = _captions(fit)
+    said = _group_captions(fit)
     weights_n = np.array([min(len(texts), ALL_CAPTIONS) / ALL_CAPTIONS for texts in said])
     views_vnd = np.stack([head.pictures(raw_nr.astype(np.float32)) for raw_nr in fit.raw_vnr])
-    halves = {name: array.astype(np.float16) for name, array in fit_labels(views_vnd, _holds(said), weights_n).items()}
+    halves = {
+        name: array.astype(np.float16) for name, array in fit_labels(views_vnd, _mark_labels(said), weights_n).items()
+    }
     arrays = {name: array.astype(np.float32) for name, array in halves.items()}
-    asked = _captions(choose)
+    asked = _group_captions(choose)
     full = np.flatnonzero([len(texts) >= ALL_CAPTIONS - 1 for texts in asked])
     vectors_nd = head.pictures(choose.raw_vnr[0][full].astype(np.float32))
-    told = bits_told(arrays, vectors_nd, _holds([asked[at] for at in full]))
+    told = bits_told(arrays, vectors_nd, _mark_labels([asked[at] for at in full]))
     figures = {"bits told, choose": told}
     card = Card(system=SYSTEM, preset="starter", encoder=RAW_VERSION, figures=figures, trained_on=trained_on)
     write_tensors(file, {name: torch.from_numpy(half) for name, half in halves.items()}, asdict(card), schema=NETWORK)
     return told
 
 
-def _captions(kind: CaptionedVectors) -> list[list[str]]:
+def _group_captions(kind: CaptionedVectors) -> list[list[str]]:
     found: list[list[str]] = [[] for _ in range(len(kind))]
     for owner, text in zip(kind.owners_m.tolist(), kind.texts, strict=True):
         found[owner].append(text)
     return found
 
 
-def _holds(captions: Sequence[Sequence[str]]) -> Bool[np.ndarray, "n l"]:
+def _mark_labels(captions: Sequence[Sequence[str]]) -> Bool[np.ndarray, "n l"]:
     """Which labels the captions of each photograph name."""
     return np.stack([count_mentions(texts) for texts in captions]) > 0
 

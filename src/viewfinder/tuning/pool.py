@@ -19,13 +19,13 @@ from viewfinder.wording.replies import is_dont_know
 MAX_VALUE_WORDS = 4
 """Maximum words in a value; anything longer is not a value that others would share."""
 
-MAX_WORDS, MAX_ANSWERS = 16, 24
+MAX_QUESTION_WORDS, MAX_ANSWERS = 16, 24
 """Limits per question."""
 
-RAREST = 0.01
+MIN_ANSWER_SHARE = 0.01
 """Answers with a smaller share of a question's answers are left out."""
 
-COVERED = 0.7
+MIN_COVERED_SHARE = 0.7
 """Answers are predicted only if the kept ones cover this share of a question's answers."""
 
 SHARED = 4.0
@@ -62,11 +62,11 @@ def answer_value(question: str, answer: str) -> str | None:
     if question_meaning(question)[0] == "yes or no":
         if _NO.match(said):
             return "no"
-        return "yes" if _YES.match(said) else _bare(said)
-    return "0" if "how many" in question.casefold() and said in {"none", "no"} else _bare(said)
+        return "yes" if _YES.match(said) else _strip_value(said)
+    return "0" if "how many" in question.casefold() and said in {"none", "no"} else _strip_value(said)
 
 
-def _bare(said: str) -> str | None:
+def _strip_value(said: str) -> str | None:
     said = _HEDGE.sub("", said)
     while (shorter := _OPENING.sub("", said)) != said:
         said = shorter
@@ -81,7 +81,7 @@ Meaning = tuple[str, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class PoolSettings:
-    """What goes into the pool."""
+    """The limits by which questions are taken into the pool."""
 
     fewest: int = 3  # times that a question, in these words, must have been asked
     fewest_meant: int = 8  # times that it, in whatever words, must have been answered for its answers to be predicted
@@ -150,7 +150,7 @@ def _count_answers(rounds: Iterable[Round]) -> _Counts:
     told: Counter[Meaning] = Counter()
     for said in rounds:
         question = normalized_question(said.question)
-        if not question.endswith("?") or len(question.split()) > MAX_WORDS:
+        if not question.endswith("?") or len(question.split()) > MAX_QUESTION_WORDS:
             continue
         key = question_meaning(question)
         asked[question] += 1
@@ -164,7 +164,7 @@ def _count_answers(rounds: Iterable[Round]) -> _Counts:
 
 
 def question_template(question: str) -> Meaning:
-    """What questions share that ask the same about different things: "what colour is the cup?" and "... the dog?".
+    """The key of all questions that ask the same about different things: "what colour is the cup?" and "... the dog?".
 
     Such questions have the same answers, however rarely any one of them was asked.
     """
@@ -183,12 +183,12 @@ def _pool_entry(text: str, place: int, counts: _Counts, settings: PoolSettings) 
     # Counts of its answers, shrunk towards those of all questions of its template.
     said = {value: values[value] + SHARED * number / max(alike.total(), 1) for value, number in alike.items()}
     ordered = sorted(said.items(), key=lambda pair: (-pair[1], pair[0]))
-    least = RAREST * sum(said.values())
+    least = MIN_ANSWER_SHARE * sum(said.values())
     kept = dict([(value, number) for value, number in ordered if number >= least][:MAX_ANSWERS])
     predicted = (
         len(kept) > 1
         and known >= settings.fewest_meant
-        and sum(alike[value] for value in kept) >= COVERED * alike.total()
+        and sum(alike[value] for value in kept) >= MIN_COVERED_SHARE * alike.total()
         and required_mentions(text) is not None
     )
     return PoolEntry(text, counts.asked[text], place, tuple(kept), kept, unknown, counts.told[key], predicted)

@@ -31,7 +31,6 @@ from viewfinder.training import (
     TrainingResult,
     TrainingSettings,
     draw_epochs,
-    fit,
     load_network,
     seed_all,
 )
@@ -55,7 +54,7 @@ STRENGTH = 1e-3
 """Regularisation of the logistic regression, in scikit-learn's convention: small is cautious."""
 
 NO_ENCODER = "none"
-"""What a network's card says of the encoder if no picture is involved."""
+"""The encoder on the card of a network that sees no pictures."""
 
 
 class SelectorBatch(NamedTuple):
@@ -82,15 +81,15 @@ class SelectorData:
     def batch(self, rows_b: Int[np.ndarray, " b"]) -> SelectorBatch:
         """Some of the dialogues."""
         dialogues = [self._dialogues[row] for row in rows_b]
-        captions_bs = self._of([dialogue.caption for dialogue in dialogues])
+        captions_bs = self._look_up([dialogue.caption for dialogue in dialogues])
         width = captions_bs.shape[1]
         rounds_brt = np.zeros((len(dialogues), self._longest, 2 * width), np.float32)
         for row, dialogue in enumerate(dialogues):
-            rounds_brt[row, : len(dialogue.rounds), :width] = self._of([said.question for said in dialogue.rounds])
-            rounds_brt[row, : len(dialogue.rounds), width:] = self._of([said.answer for said in dialogue.rounds])
+            rounds_brt[row, : len(dialogue.rounds), :width] = self._look_up([said.question for said in dialogue.rounds])
+            rounds_brt[row, : len(dialogue.rounds), width:] = self._look_up([said.answer for said in dialogue.rounds])
         return SelectorBatch(*map(torch.from_numpy, (captions_bs, rounds_brt, self.targets_nr[rows_b])))
 
-    def _of(self, texts: Sequence[str]) -> Float[np.ndarray, "n s"]:
+    def _look_up(self, texts: Sequence[str]) -> Float[np.ndarray, "n s"]:
         return np.asarray(self._vectors.matrix_ns[self._vectors.rows(texts)], np.float32)
 
     def __len__(self) -> int:
@@ -435,10 +434,10 @@ def _train_network(
     batches = draw_epochs(len(data), min(numbers.batch, len(data)), lambda rows_b, rng: make(rows_b))
     settings = TrainingSettings(
         learning_rate=numbers.learning_rate, epochs=numbers.epochs, weight_decay=numbers.weight_decay,
-        schedule=OneCycle(), seed=plan.seed,
+        schedule=OneCycle(),
     )  # fmt: skip
     job = TrainingJob(network=network, batches=batches, loss=loss, settings=settings, card=card, validate=validate)
-    fitted = fit(job, out, resume=plan.resume, shown=plan.shown, tensorboard=False, should_stop=plan.should_stop)
+    fitted = plan.fit(job, out)
     if fitted.ended != "asked":
         load_network(fitted.best, network, system=card.system, encoder=card.encoder)
     network.eval()

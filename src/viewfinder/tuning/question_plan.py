@@ -1,12 +1,13 @@
-"""What training questions is asked to do, and its numbers. No torch here."""
+"""A plan for training questions, and its numbers. No torch here."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from viewfinder.encoders.base import Encoder
+from viewfinder.retrievers.shared.train_plan import TrainPlan
+from viewfinder.training.presets import load_preset
 from viewfinder.tuning.pool import PoolSettings
 
 QUESTION_PRESETS = Path(__file__).with_name("questions.toml")
@@ -39,42 +40,23 @@ def question_settings(preset: str = "lab", overrides: Sequence[str] = ()) -> Que
     Raises:
         UnknownName, BadInput: as `training.load_preset`.
     """
-    from viewfinder.training.presets import load_preset  # the package imports torch
-
     return load_preset(QUESTION_PRESETS, preset, QuestionSettings, overrides)
 
 
 @dataclass(frozen=True, kw_only=True)
-class QuestionPlan:
-    """What to learn questions from, and where they go.
+class QuestionPlan(TrainPlan):
+    """A plan to learn questions; its `data` are folders of data sets with dialogues, or dialogue files.
 
     Attributes:
-        data: folders of data sets with dialogues, or dialogue files.
         against: folders of pictures of another kind than those of `data`: nothing is predicted about such pictures.
-        out: where the training is written.
-        encoder: reads pictures and sentences.
-        settings: the numbers.
-        features: where vectors are kept, with several data sets one named folder each; None: beside the data.
-        sentences: where sentence vectors are kept; None: with those of pictures.
-        resume: whether to resume the training that is in `out`.
-        seed: of all random draws.
-        shown: a progress bar.
-        notify: called with a line of text at every stage.
-        should_stop: asked after every step.
+        settings: the numbers, instead of those of `preset` and `overrides`.
     """
 
-    data: tuple[Path, ...]
-    out: Path
-    encoder: Encoder
+    system: str = "questions"
+    preset: str = "lab"
+    tensorboard: bool = False
     against: tuple[Path, ...] = ()
     settings: QuestionSettings = field(default_factory=question_settings)
-    features: Path | None = None
-    sentences: Path | None = None
-    resume: bool = False
-    seed: int = 0
-    shown: bool = True
-    notify: Callable[[str], None] = lambda line: None
-    should_stop: Callable[[], bool] = lambda: False
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from viewfinder.encoders.features.sentences import SentenceVectors
-from viewfinder.encoders.features.store import feature_folders, find_writable_folder
 from viewfinder.errors import BadInput
 from viewfinder.questioners.trained import NO_PICTURES, SYSTEM
 from viewfinder.tuning.dialogues import DialogueSplits, read_dialogue_splits, read_unfamiliar_pictures
@@ -34,21 +33,17 @@ def train_questions(plan: QuestionPlan) -> QuestionReport:
     Raises:
         BadInput: no dialogues, or damaged ones; `out` holds a training already.
     """
-    if not plan.resume and any(plan.out.glob("*/checkpoints/*.safetensors")):
-        raise BadInput(f"{plan.out}: holds a training already; go on with it (--resume) or name another folder (--out)")
-    dialogues = read_dialogue_splits(plan.data, plan.encoder, plan.features, plan.notify)
+    plan.check_out()
+    dialogues = read_dialogue_splits(plan)
     pool = build_pool(dialogues.train.dialogues, plan.settings.pool)
     if not pool:
         raise BadInput(
             f"{plan.data[0]}: no question is asked {plan.settings.pool.fewest} times; more dialogues are needed"
         )
     plan.notify(f"pool: {len(pool):,} questions of {len({question.meaning for question in pool}):,} meanings")
-    home = plan.data[0] if plan.data[0].is_dir() else plan.data[0].parent
-    places = feature_folders(home, "sentences") if plan.features is None else [plan.features / "sentences"]
-    place = plan.sentences or find_writable_folder(places)
     answers = [answer for question in pool if question.predicted for answer in question.answers]
     texts = [*dialogues.train.texts, *dialogues.val.texts, *(question.text for question in pool), *answers]
-    return _train_networks(plan, dialogues, pool, SentenceVectors.of(texts, plan.encoder, place, plan.notify))
+    return _train_networks(plan, dialogues, pool, plan.sentences(texts))
 
 
 def _train_networks(
@@ -75,7 +70,7 @@ def _train_networks(
             return stopped
         arrays |= network.arrays()
         if plan.against:
-            against_mg, others = read_unfamiliar_pictures(plan.against, plan.encoder, plan.features)
+            against_mg, others = read_unfamiliar_pictures(plan, plan.against)
             names |= others
             arrays |= networks.fit_familiarity(network, dialogues.train.raw_mg, against_mg)
         told = networks.measure_answers(network, held_out)
@@ -99,7 +94,7 @@ def _train_networks(
 def question_records(pool: Sequence[PoolEntry], told: HeldOutAnswers | None) -> list[dict[str, Any]]:
     """The pool as the card has it: `PoolQuestion` without what its text says."""
     total = sum(question.asked for question in pool)
-    measured = {} if told is None else accuracies(told)
+    measured = {} if told is None else measure_accuracies(told)
     unmeasured = measured.get(None, (0.0, 0.0))
     records = []
     for question in pool:
@@ -113,7 +108,7 @@ def question_records(pool: Sequence[PoolEntry], told: HeldOutAnswers | None) -> 
     return records
 
 
-def accuracies(told: HeldOutAnswers) -> dict[int | None, tuple[float, float]]:
+def measure_accuracies(told: HeldOutAnswers) -> dict[int | None, tuple[float, float]]:
     """By question: how often the likeliest answer was right, and how often the most frequent one; None: overall."""
     overall = float(told.right_n.mean()), float(told.plain_n.mean())
     found: dict[int | None, tuple[float, float]] = {None: overall}

@@ -21,7 +21,7 @@ from viewfinder.encoders.starter.encoder import Head
 from viewfinder.encoders.starter.fit import CaptionedVectors, RefineSettings, fit_head
 from viewfinder.metrics import recall_at, target_ranks
 from viewfinder.pictures import AtMost, Limits, decode
-from viewfinder.tuning.collection import Tell, with_labels
+from viewfinder.tuning.collection import Tell, add_labels
 from viewfinder.tuning.verdicts import Photographs, calibrate_conversations
 from viewfinder.weights import TrainingList
 
@@ -73,7 +73,7 @@ class TrainingPictures:
     lists: Mapping[str, Sequence[CaptionedPicture]]
 
     def kinds(self, part: Part = "fit") -> list[CaptionedVectors]:
-        """What a head is fitted on."""
+        """The photographs of a part, and its products if there are any: a head is fitted on both."""
         return [self.photos[part], *([self.products[part]] if self.products else [])]
 
 
@@ -111,7 +111,7 @@ def train_starter(data: Path, out: Path, report: Tell | None = None) -> TrainRep
         f"{name}: {len(listed)} pictures": names_digest(listed) for name, listed in sorted(pictures.lists.items())
     }
     head.save(out / "head.safetensors", card=counts | {"trained_on": trained_on})
-    figures = {f"R@10 after turn {turn}, choose": value for turn, value in enumerate(recalls(head, choose), 1)}
+    figures = {f"R@10 after turn {turn}, choose": value for turn, value in enumerate(measure_recalls(head, choose), 1)}
     figures["bits told of a photograph's labels, choose"] = told
     card = out / "figures.txt"
     lines = [*(f"{name}, list {digest}" for name, digest in counts.items())]
@@ -131,19 +131,19 @@ def read_training_pictures(data: Path, cache: Path, encoder: StarterEncoder, tel
     sets = read_photographs(data)
     read = [_read_set(name, found, encoder, cache, VIEWS, tell) for name, found in sets.items()]
     listed = [picture for found in sets.values() for picture in found]
-    photos = _by_part(_joined(read), listed, encoder)
+    photos = _split_by_part(_join_kinds(read), listed, encoder)
     home = [(name, part_of(one.path.name)) for name, found in sets.items() for one in found]
     homes: dict[Part, tuple[str, ...]] = {part: tuple(name for name, own in home if own == part) for part in PARTS}
     products: dict[Part, CaptionedVectors] = {}
     if (data / PRODUCTS).is_dir():
         sets[PRODUCTS], _ = read_products(data / PRODUCTS)
         whole = replace(_read_set(PRODUCTS, sets[PRODUCTS], encoder, cache, 1, tell), weight=PRODUCT_WEIGHT)
-        products = _by_part(whole, sets[PRODUCTS], encoder)
+        products = _split_by_part(whole, sets[PRODUCTS], encoder)
     lists = {name: [one for one in found if part_of(one.path.name) == "fit"] for name, found in sets.items()}
     return TrainingPictures(photos, homes, products, lists)
 
 
-def recalls(head: Head, kind: CaptionedVectors, *, turns: int = 5) -> list[float]:
+def measure_recalls(head: Head, kind: CaptionedVectors, *, turns: int = 5) -> list[float]:
     """R@10 after each turn, one caption per turn in file order, for the pictures that have so many captions."""
     pictures_nd = head.pictures(kind.raw_vnr[0])
     likeness_mn = head.sentences(kind.captions_ms, kind.texts) @ pictures_nd.T - head.background(pictures_nd)
@@ -167,16 +167,16 @@ def _read_set(
     texts = [text for picture in pictures for text in picture.captions]
     raw_vnr = np.stack(
         [
-            _kept(cache / f"{name}.{view}.npz", names, partial(_raw_view, pictures, encoder, view), tell)
+            _load_or_compute(cache / f"{name}.{view}.npz", names, partial(_encode_view, pictures, encoder, view), tell)
             for view in range(views)
         ]
     )
-    captions_ms = _kept(cache / f"{name}.captions.npz", texts, partial(encoder.sentences, texts), tell)
+    captions_ms = _load_or_compute(cache / f"{name}.captions.npz", texts, partial(encoder.sentences, texts), tell)
     owners_m = np.repeat(np.arange(len(pictures)), [len(picture.captions) for picture in pictures])
     return CaptionedVectors(raw_vnr, captions_ms, owners_m, tuple(texts))
 
 
-def _kept(file: Path, names: Sequence[str], compute: Callable[[], np.ndarray], tell: Tell) -> np.ndarray:
+def _load_or_compute(file: Path, names: Sequence[str], compute: Callable[[], np.ndarray], tell: Tell) -> np.ndarray:
     """The rows of these names in `file`; computed and written first if it is missing or has other names."""
     if file.exists():
         with np.load(file) as kept:
@@ -190,7 +190,7 @@ def _kept(file: Path, names: Sequence[str], compute: Callable[[], np.ndarray], t
     return rows
 
 
-def _by_part(
+def _split_by_part(
     kind: CaptionedVectors, pictures: Sequence[CaptionedPicture], encoder: StarterEncoder
 ) -> dict[Part, CaptionedVectors]:
     """The kind in its three parts; the one to fit has labels."""
@@ -199,19 +199,21 @@ def _by_part(
     said: list[tuple[Sequence[str], Sequence[str]]] = [
         (picture.captions, ()) for picture, part in zip(pictures, of_n, strict=True) if part == "fit"
     ]
-    return parts | {"fit": with_labels(parts["fit"], encoder, said)}
+    return parts | {"fit": add_labels(parts["fit"], encoder, said)}
 
 
-def _raw_view(pictures: Sequence[CaptionedPicture], encoder: StarterEncoder, view: int) -> Float[np.ndarray, "n raw"]:
+def _encode_view(
+    pictures: Sequence[CaptionedPicture], encoder: StarterEncoder, view: int
+) -> Float[np.ndarray, "n raw"]:
     rows = []
     for start in range(0, len(pictures), 64):
         files = [picture.path.read_bytes() for picture in pictures[start : start + 64]]
         decoded = (decode(file, limits=Limits(), fit=AtMost(1024)).pixels for file in files)
-        rows.append(encoder.pictures([view_of(it, view, at) for at, it in enumerate(decoded, start)]).global_bd)
+        rows.append(encoder.pictures([make_view(it, view, at) for at, it in enumerate(decoded, start)]).global_bd)
     return np.concatenate(rows).astype(np.float16)
 
 
-def view_of(pixels: UInt8[np.ndarray, "_h _w 3"], view: int, number: int) -> UInt8[np.ndarray, "_h2 _w2 3"]:
+def make_view(pixels: UInt8[np.ndarray, "_h _w 3"], view: int, number: int) -> UInt8[np.ndarray, "_h2 _w2 3"]:
     """View 0 is the picture, 1 its mirror image, later ones seeded crops of 75-95 % of each side, some mirrored."""
     if view == 0:
         return pixels
@@ -225,7 +227,7 @@ def view_of(pixels: UInt8[np.ndarray, "_h _w 3"], view: int, number: int) -> UIn
     return np.ascontiguousarray(cropped[:, ::-1] if rng.random() < 0.5 else cropped)
 
 
-def _joined(kinds: Sequence[CaptionedVectors]) -> CaptionedVectors:
+def _join_kinds(kinds: Sequence[CaptionedVectors]) -> CaptionedVectors:
     """Several kinds with as many views as one."""
     offsets = np.cumsum([0, *map(len, kinds)])
     return CaptionedVectors(

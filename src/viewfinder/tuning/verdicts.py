@@ -58,10 +58,10 @@ STYLES = ("sentences", "fragments", "mixed")
 MAIN = "flickr"
 """Prefix of the sets that galleries are drawn from."""
 
-SEVERAL = 3
+MIN_FAMILIAR_CAPTIONS = 3
 """A word counts as known if so many captions have it."""
 
-TURNS = 3
+MAX_TURNS = 3
 JUDGED_HITS = (0, 1, 2, 5, 9)
 EXPECTED_RIDGE = 3.0
 
@@ -110,7 +110,7 @@ def calibrate_conversations(
     rng = random.Random(seed)
     expected = fit_expected(head, sentences, fit.vectors.of(np.arange(0, len(fit.vectors), 3)))
     gallery = _Gallery(head, sentences, expected, choose, fit)
-    samples = [sample for style in STYLES for sample in _conversations(gallery, style, not_there, rng)]
+    samples = [sample for style in STYLES for sample in _hold_conversations(gallery, style, not_there, rng)]
     judged = [sample for sample in samples if sample.rank is None or sample.rank < 10]
     there = np.array([sample.rank is not None for sample in judged])
     here = fit_logistic(
@@ -134,10 +134,12 @@ def calibrate_conversations(
 
 
 def count_familiar(captions: Sequence[str]) -> dict[str, float]:
-    """`Calibration.familiar` of captions: for every stem that `SEVERAL` of them have, log10 of its share, rounded."""
+    """`Calibration.familiar` of captions: log10 of the share of every stem that is not too rare, rounded."""
     counts = Counter(word for caption in captions for word in set(content_stems([caption])))
     return {
-        word: round(math.log10(count / len(captions)), 2) for word, count in sorted(counts.items()) if count >= SEVERAL
+        word: round(math.log10(count / len(captions)), 2)
+        for word, count in sorted(counts.items())
+        if count >= MIN_FAMILIAR_CAPTIONS
     }
 
 
@@ -191,13 +193,13 @@ Written = Callable[[str], Float32[np.ndarray, " n"] | None]
 NEAR = 1.0
 """How strongly the curves of a collection are tied to those of photographs: like so many examples."""
 
-ASKED = 400
+MAX_ASKED = 400
 """How many pictures of a collection are asked for."""
 
 SHARES_NEW = (0.0, 0.2)
 """Possible shares of a collection's pictures that are newer than what was learnt."""
 
-TRIES = 4
+MAX_TRIES = 4
 """Fragments, or pairs of values, of which the most specific is asked."""
 
 
@@ -232,10 +234,10 @@ def calibrate_collection(
         texts_n[owner].append(text)
     words_n = [set(stems(" ".join((*texts, *held)))) for texts, held in zip(texts_n, values, strict=True)]
     judged = _Judged()
-    for n in rng.sample(range(len(own_nd)), min(ASKED, len(own_nd))):
+    for n in rng.sample(range(len(own_nd)), min(MAX_ASKED, len(own_nd))):
         # Of several ways to say it, the one that fits fewest: near fits are hardest to tell from what is meant.
         text, meant_n = min(
-            ((said, _holds_for(said, words_n)) for said in _ask_for(texts_n[n], values[n], rng)),
+            ((said, _find_holding(said, words_n)) for said in _word_request(texts_n[n], values[n], rng)),
             key=lambda tried: int(tried[1].sum()),
         )
         meant_n[n] = True
@@ -257,7 +259,7 @@ _Example = tuple[list[float], bool, float]
 
 @dataclass
 class _Judged:
-    """What was asked for: whether it is here, and of each hit, whether it was meant. `spoken`: was it a sentence?"""
+    """Judged searches: is the wanted picture here, was each hit meant, was it asked for in a sentence?"""
 
     here: list[_Example] = field(default_factory=list)
     matches: list[_Example] = field(default_factory=list)
@@ -302,18 +304,18 @@ class _Judged:
         return fragments, sentence
 
 
-def _holds_for(text: str, words_n: Sequence[set[str]]) -> Bool[np.ndarray, " n"]:
+def _find_holding(text: str, words_n: Sequence[set[str]]) -> Bool[np.ndarray, " n"]:
     """Which pictures have all meaningful words of a text."""
     wanted = set(content_stems([text]))
     return np.array([wanted <= words for words in words_n])
 
 
-def _ask_for(texts: Sequence[str], values: Sequence[str], rng: random.Random) -> list[str]:
-    """What a person who searches for a picture may say: a text about it, fragments of one, or two of its values."""
+def _word_request(texts: Sequence[str], values: Sequence[str], rng: random.Random) -> list[str]:
+    """Words by which a picture may be searched for: a text about it, fragments of one, or two of its values."""
     way, text = rng.randrange(3), rng.choice(texts) if texts else " ".join(values)
     if way == 2 and len(values) > 1:
-        return [" ".join(rng.sample(list(values), 2)).lower() for _ in range(TRIES)]
-    return [text] if way == 0 else [make_fragment(text, rng) for _ in range(TRIES)]
+        return [" ".join(rng.sample(list(values), 2)).lower() for _ in range(MAX_TRIES)]
+    return [text] if way == 0 else [make_fragment(text, rng) for _ in range(MAX_TRIES)]
 
 
 def _fit_near(known: Sequence[float], judged: Sequence[_Example]) -> tuple[float, ...]:
@@ -337,25 +339,27 @@ def _fit_near(known: Sequence[float], judged: Sequence[_Example]) -> tuple[float
     return tuple(weights_f.tolist())
 
 
-def _conversations(gallery: _Gallery, style: str, not_there: Sequence[str], rng: random.Random) -> Iterator[Sample]:
-    asked_n = [n for n in range(gallery.asked) if len(gallery.captions[n]) >= TURNS]
+def _hold_conversations(
+    gallery: _Gallery, style: str, not_there: Sequence[str], rng: random.Random
+) -> Iterator[Sample]:
+    asked_n = [n for n in range(gallery.asked) if len(gallery.captions[n]) >= MAX_TURNS]
     for size in SIZES:
         rows_k = gallery.draw(size, rng)
         for n in rng.sample(asked_n, min(150, len(asked_n))):
-            texts = [_speak(text, style, rng) for text in gallery.captions[n][:TURNS]]
+            texts = [_word_turn(text, style, rng) for text in gallery.captions[n][:MAX_TURNS]]
             yield from gallery.ask(texts, np.union1d(rows_k, [n]), n)
         for text in rng.sample(list(not_there), min(40, len(not_there))):
-            yield from gallery.ask([_speak(text, style, rng)], rows_k, None)
+            yield from gallery.ask([_word_turn(text, style, rng)], rows_k, None)
         for kind in KINDS.split():
             rest_k = np.array([n for n in rows_k if not gallery.names(n, kind)], np.int64)
             elsewhere = [n for n in gallery.others if gallery.names(n, kind)]
             for n in rng.sample(elsewhere, min(3, len(elsewhere))):
-                said = [text for text in gallery.captions[n] if kind in text.lower()][:TURNS]
-                texts = [_speak(text, style, rng, about=kind) for text in said]
+                said = [text for text in gallery.captions[n] if kind in text.lower()][:MAX_TURNS]
+                texts = [_word_turn(text, style, rng, about=kind) for text in said]
                 yield from gallery.ask(texts, rest_k, None)
 
 
-def _speak(text: str, style: str, rng: random.Random, about: str = "") -> str:
+def _word_turn(text: str, style: str, rng: random.Random, about: str = "") -> str:
     """The text, or a fragment of it that has `about` in it, if one of twenty does."""
     if style == STYLES[0] or (style == STYLES[2] and rng.random() < 0.5):
         return text

@@ -10,7 +10,7 @@ import torch
 from torch.nn.functional import normalize
 
 from viewfinder.retrievers.baselines.network import BaselineNetwork, fuse_ranks, retrieval_loss, score_pictures
-from viewfinder.retrievers.baselines.settings import LossSettings, ModelSettings, System
+from viewfinder.retrievers.baselines.settings import BaselineLossSettings, BaselineSettings, System
 from viewfinder.retrievers.shared.network import InputWidths, every_triplet_loss, hardest_triplet_loss
 from viewfinder.search.region_scores import RegionBlock, late_interaction, rank_fusion
 
@@ -18,7 +18,7 @@ from viewfinder.search.region_scores import RegionBlock, late_interaction, rank_
 def network(system: System = "r-hre", **settings: Any) -> BaselineNetwork:
     torch.manual_seed(0)
     return BaselineNetwork(
-        system, ModelSettings(**{"width": 4, "word_width": 3, **settings}), InputWidths(5, 6, 0, 11), 4
+        system, BaselineSettings(**{"width": 4, "word_width": 3, **settings}), InputWidths(5, 6, 0, 11), 4
     )
 
 
@@ -50,7 +50,7 @@ def test_the_loss_is_summed_over_the_batch_and_averaged_over_turns(kind: Any, lo
     torch.manual_seed(1)
     states_btd, pictures = torch.randn(3, 2, 4), normalize(torch.randn(3, 5, 4), dim=-1)
     by_turn = [float(loss(scores_nb, 0.3).sum()) for scores_nb in score_pictures(network(), states_btd, pictures)]
-    found = retrieval_loss(network(), LossSettings(kind=kind, margin=0.3), states_btd, pictures)
+    found = retrieval_loss(network(), BaselineLossSettings(kind=kind, margin=0.3), states_btd, pictures)
     assert found.item() == pytest.approx(sum(by_turn) / 2)
 
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from viewfinder.retrievers.baselines.network import END_NUMBER, BaselineNetwork
-from viewfinder.retrievers.baselines.settings import SYSTEMS, ModelSettings, System
+from viewfinder.retrievers.baselines.settings import SYSTEMS, BaselineSettings, System
 from viewfinder.retrievers.shared.network import InputWidths
 
 JOINT = 4
@@ -20,7 +20,7 @@ SENTENCES = [[[5, 6, 2], [7, 2], [8, 9, 10, 2]], [[9, 2], [5, 5, 5, 2], [6, 2]]]
 def network(system: System, **settings: Any) -> BaselineNetwork:
     torch.manual_seed(0)
     return BaselineNetwork(
-        system, ModelSettings(**{"width": 4, "word_width": 3, **settings}), InputWidths(5, 6, 0, 11), JOINT
+        system, BaselineSettings(**{"width": 4, "word_width": 3, **settings}), InputWidths(5, 6, 0, 11), JOINT
     )
 
 
@@ -39,7 +39,7 @@ def read(model: BaselineNetwork, numbers: list[int]) -> Tensor:
 @pytest.mark.parametrize(("width", "count"), [(1280, 22_820_880), (640, 9_866_640)])
 def test_each_has_as_many_parameters_as_the_paper_says(system: System, width: int, count: int) -> None:
     with torch.device("meta"):  # sizes only
-        model = BaselineNetwork(system, ModelSettings(width=width), InputWidths(2048, 2048, 0, 14_284), JOINT)
+        model = BaselineNetwork(system, BaselineSettings(width=width), InputWidths(2048, 2048, 0, 14_284), JOINT)
     assert sum(parameter.numel() for parameter in model.parameters()) == count
 
 

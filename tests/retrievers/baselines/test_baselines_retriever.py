@@ -22,7 +22,7 @@ from viewfinder.retrievers import RETRIEVERS, load_retriever
 from viewfinder.retrievers.baselines.network import BaselineNetwork as Network
 from viewfinder.retrievers.baselines.network import fuse_ranks, score_pictures
 from viewfinder.retrievers.baselines.retriever import JOINT, Baseline, load
-from viewfinder.retrievers.baselines.settings import SYSTEMS, ModelSettings, System
+from viewfinder.retrievers.baselines.settings import SYSTEMS, BaselineSettings, System
 from viewfinder.retrievers.shared.description_training import WordNumberSpeech
 from viewfinder.retrievers.shared.network import InputWidths
 from viewfinder.retrievers.shared.numpy_network import numpy_project_regions
@@ -48,7 +48,7 @@ def network(system: System, **settings: Any) -> Network:
     torch.manual_seed(0)
     model = Network(
         system,
-        ModelSettings(**{"width": 5, "word_width": 3, **settings}),
+        BaselineSettings(**{"width": 5, "word_width": 3, **settings}),
         InputWidths(3, 7, 0, len(VOCABULARY)),
         VOCABULARY.encode(JOINT)[0],
     )

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from viewfinder.errors import BadInput
-from viewfinder.retrievers.baselines.settings import ModelSettings, Preset
+from viewfinder.retrievers.baselines.settings import BaselinePreset, BaselineSettings
 from viewfinder.retrievers.baselines.train import PRESETS
 from viewfinder.training import load_preset
 
@@ -22,8 +22,8 @@ def table(file: Path, name: str) -> dict[str, Any]:
 
 
 def test_the_paper_table_is_the_published_training() -> None:
-    preset = load_preset(PRESETS, "paper", Preset)
-    assert (preset.model, preset.batch) == (ModelSettings(width=1280, context_begins="stacked"), 128)
+    preset = load_preset(PRESETS, "paper", BaselinePreset)
+    assert (preset.model, preset.batch) == (BaselineSettings(width=1280, context_begins="stacked"), 128)
     assert (preset.loss.kind, preset.loss.margin) == ("hardest", 0.2)
     stage = preset.training
     assert (stage.optimiser, stage.learning_rate, stage.clip_norm, stage.epochs) == ("adam", 2e-4, 10.0, 300)
@@ -42,7 +42,7 @@ def test_they_are_trained_as_drilldown_is(name: str) -> None:
 
 def test_in_the_laboratory_one_vector_has_as_many_numbers_as_three() -> None:
     model = table(DRILLDOWN, "lab")["model"]
-    assert load_preset(PRESETS, "lab", Preset).model.width == model["slots"] * model["width"]
+    assert load_preset(PRESETS, "lab", BaselinePreset).model.width == model["slots"] * model["width"]
 
 
 @pytest.mark.parametrize(
@@ -57,4 +57,4 @@ def test_in_the_laboratory_one_vector_has_as_many_numbers_as_three() -> None:
 )
 def test_what_cannot_be_is_said_at_once(setting: str, told: str) -> None:
     with pytest.raises(BadInput, match=told):
-        load_preset(PRESETS, "lab", Preset, [setting])
+        load_preset(PRESETS, "lab", BaselinePreset, [setting])

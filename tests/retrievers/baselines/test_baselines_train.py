@@ -22,7 +22,7 @@ from viewfinder.testing import ColourEncoder, tiny_pictures
 from viewfinder.weights import read_weights
 
 ENCODER = ColourEncoder()
-SMALL = ("model.width=12", "model.word_width=8", "fewest=1", "batch=10", "training.epochs=3", "training.log_every=1")
+SMALL = ("model.width=12", "model.word_width=8", "fewest=1", "batch=10", "training.epochs=3")
 
 each = pytest.mark.parametrize("system", SYSTEMS)
 
@@ -45,6 +45,7 @@ def plan(system: str, data: Path, out: Path) -> TrainPlan:
     )  # fmt: skip
 
 
+@pytest.mark.usefixtures("every_step_logged")
 @each
 def test_the_loss_falls_and_what_was_trained_searches(system: str, captioned: Path, tmp_path: Path) -> None:
     fitted = train(plan(system, captioned, tmp_path))
@@ -62,7 +63,7 @@ def test_the_loss_falls_and_what_was_trained_searches(system: str, captioned: Pa
 
 def test_validation_fuses_the_ranks_of_sentences_that_stand_alone(captioned: Path, tmp_path: Path) -> None:
     """Both captions together say which picture it is, one of them does not."""
-    long = ("training.epochs=40", "training.validate_epochs=40", "training.save_every=1000")
+    long = ("training.epochs=40", "training.validate_epochs=40")
     figures = train(replace(plan("r-rankfusion", captioned, tmp_path), overrides=(*SMALL, *long))).figures
     assert figures["recall"] > 0.6
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from viewfinder.retrievers.chatir.loss import dialogue_retrieval_loss, recall_surrogate_loss
-from viewfinder.retrievers.chatir.settings import MAX_SCALE, LossSettings
+from viewfinder.retrievers.chatir.settings import MAX_SCALE, ChatirLossSettings
 
 
 def sigmoid(x: float) -> float:
@@ -59,7 +59,7 @@ def test_the_surrogate_pulls_a_dialogue_towards_its_picture() -> None:
 
 def test_the_contrastive_loss_is_scaled_by_what_is_learnt_up_to_a_bound() -> None:
     vectors = torch.eye(2)
-    settings = LossSettings(kind="contrastive")
+    settings = ChatirLossSettings(kind="contrastive")
     for scale, used in ((2.0, 2.0), (300.0, MAX_SCALE)):
         expected = -math.log(math.exp(used) / (math.exp(used) + 1))  # right 1, wrong 0, both ways
         assert dialogue_retrieval_loss(settings, torch.tensor(scale).log(), vectors, vectors).item() == pytest.approx(

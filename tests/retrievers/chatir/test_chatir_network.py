@@ -12,7 +12,7 @@ from jaxtyping import TypeCheckError
 from torch import Tensor, nn
 
 from viewfinder.retrievers.chatir.network import (
-    TEXTS_AT_ONCE,
+    MAX_TEXTS_AT_ONCE,
     SentenceDialogueEncoder,
     TokenDialogueEncoder,
     build_text_encoder,
@@ -104,7 +104,7 @@ def test_texts_of_any_length_are_read_as_if_alone(pooling: str) -> None:
     settings = ModelSettings(reads="tokens", image_width=5, pooling="first" if pooling == "first" else "mean")
     torch.manual_seed(1)
     reads = TokenDialogueEncoder(settings, 6, build_text_encoder(BERT)).eval()
-    ids, there = texts(TEXTS_AT_ONCE + 3)
+    ids, there = texts(MAX_TEXTS_AT_ONCE + 3)
     together = reads.encode_dialogues(ids, there)
     for row, length in enumerate(there.sum(dim=1).tolist()):
         alone = reads.encode_dialogues(ids[row : row + 1, :length], there[row : row + 1, :length])

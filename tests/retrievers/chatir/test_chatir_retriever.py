@@ -23,7 +23,7 @@ from viewfinder.retrievers import load_retriever
 from viewfinder.retrievers.chatir import retriever as chatir
 from viewfinder.retrievers.chatir.network import SentenceDialogueEncoder
 from viewfinder.retrievers.chatir.retriever import Chatir, ChatirState
-from viewfinder.retrievers.chatir.settings import PROBE, ModelSettings
+from viewfinder.retrievers.chatir.settings import MAX_SCALE, PROBE, ModelSettings
 from viewfinder.search.gallery import Gallery
 from viewfinder.testing import COLOURS, RAW_WIDTH, ColourEncoder, TinyRaw, tiny_snapshot
 from viewfinder.training import Card, save_network
@@ -67,7 +67,7 @@ def network(**settings: Any) -> SentenceDialogueEncoder:
 def card(model: SentenceDialogueEncoder, **settings: Any) -> Card:
     known = {
         "model": asdict(model.settings),
-        "loss": {"kind": "contrastive", "most_scale": 100.0},
+        "loss": {"kind": "contrastive"},
         "sentences_version": ENCODER.sentences_version,
     }
     return Card(system="chatir", preset="", encoder=ENCODER.raw_version, settings=known | settings)
@@ -239,7 +239,8 @@ def test_weights_of_captions_alone_say_what_they_leave_out() -> None:
 def test_chances_are_as_sharp_as_the_loss_made_them() -> None:
     model = network()
     assert retriever(model).query(ChatirState()).sharpness == pytest.approx(12.0)
-    assert retriever(model, loss={"kind": "contrastive", "most_scale": 9.0}).query(ChatirState()).sharpness == 9.0
+    model.log_scale.data.fill_(math.log(120.0))
+    assert retriever(model).query(ChatirState()).sharpness == MAX_SCALE
     assert retriever(model, loss={"kind": "surrogate"}).query(ChatirState()).sharpness == Query(()).sharpness
 
 

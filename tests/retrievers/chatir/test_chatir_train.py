@@ -20,7 +20,7 @@ from tests.training_log import read_log
 from viewfinder.data.dialogues import Round, make_dialogue, write_dialogues
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.retrievers.chatir.network import load_text_model
-from viewfinder.retrievers.chatir.settings import MASKED_SHARE, Preset
+from viewfinder.retrievers.chatir.settings import MASKED_SHARE, ChatirPreset
 from viewfinder.retrievers.chatir.train import PRESETS, train
 from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.testing import ColourEncoder, tiny_pictures
@@ -30,7 +30,7 @@ from viewfinder.weights import read_card, read_weights
 ENCODER = ColourEncoder()
 SMALL = (
     "batch=16", "model.width=16", "model.heads=2", "model.hidden=16", "model.layers=1", "model.image_width=12",
-    "rounds=2", "training.learning_rate=0.01", "training.epochs=2", "training.log_every=1",
+    "rounds=2", "training.learning_rate=0.01", "training.epochs=2",
 )  # fmt: skip
 WORDS = ["red", "green", "blue", "yellow", "purple", "orange", "white", "black", "what", "is", "below", "it", "big"]
 
@@ -59,12 +59,12 @@ def plan(data: Path, out: Path, *overrides: str, **known: Any) -> TrainPlan:
 
 @pytest.mark.parametrize("preset", list(tomllib.loads(PRESETS.read_text())))
 def test_every_preset_can_be_read(preset: str) -> None:
-    found = load_preset(PRESETS, preset, Preset)
+    found = load_preset(PRESETS, preset, ChatirPreset)
     assert found.selects == ("loss" if preset in ("paper", "official", "plugir") else "recall")
 
 
 def test_the_published_numbers_are_those_of_the_paper_and_of_its_re_implementation() -> None:
-    paper, plugir = (load_preset(PRESETS, name, Preset) for name in ("paper", "plugir"))
+    paper, plugir = (load_preset(PRESETS, name, ChatirPreset) for name in ("paper", "plugir"))
     assert (paper.batch, paper.training.learning_rate, paper.training.epochs) == (512, 5e-5, 36)
     assert (plugir.batch, plugir.training.learning_rate, plugir.training.weight_decay) == (256, 1.25e-5, 1e-4)
     assert (paper.model.separator, plugir.model.separator) == ("sep", "comma")
@@ -77,19 +77,20 @@ def test_the_published_numbers_are_those_of_the_paper_and_of_its_re_implementati
 def test_published_presets_read_strings_as_they_are_and_cut_the_end_at_200_tokens(
     name: str, size: str, separator: str
 ) -> None:
-    model = load_preset(PRESETS, name, Preset).model
+    model = load_preset(PRESETS, name, ChatirPreset).model
     assert (model.verbatim, model.most_tokens, model.separator) == (True, 200, separator)
     assert (model.reads, model.pooling, model.image) == ("tokens", "first", "shared")
     assert model.text_model == f"Salesforce/blip-itm-{size}-coco"
 
 
 def test_the_official_preset_is_the_paper_s_training_with_the_strings_of_the_code() -> None:
-    paper, official = (load_preset(PRESETS, name, Preset) for name in ("paper", "official"))
+    paper, official = (load_preset(PRESETS, name, ChatirPreset) for name in ("paper", "official"))
     assert replace(official, model=replace(official.model, separator="sep")) == paper
 
 
+@pytest.mark.usefixtures("every_step_logged")
 def test_what_was_answered_helps_and_the_card_says_how_it_was_trained(data: Path, tmp_path: Path) -> None:
-    fitted = train(plan(data, tmp_path, "training.epochs=60", "training.validate_epochs=20", "training.save_every=999"))
+    fitted = train(plan(data, tmp_path, "training.epochs=60", "training.validate_epochs=20"))
     lost = [record.loss for record in read_log(tmp_path / "log.jsonl") if record.loss is not None]
     assert np.mean(lost[-4:]) < np.mean(lost[:4]) - 0.5
     assert fitted.figures.keys() == {"loss", "recall", "first", "last", "hits"}
@@ -182,17 +183,20 @@ from pathlib import Path
 from viewfinder.retrievers.chatir.train import train
 from viewfinder.retrievers.trainers import TrainPlan
 from viewfinder.testing import ColourEncoder
+from viewfinder.training import loop
+loop.LOG_STEPS = 1
 data, out, *overrides = sys.argv[1:]
 train(TrainPlan(system="chatir", data=(Path(data),), preset="lab", out=Path(out), encoder=ColourEncoder(),
                 overrides=tuple(overrides), shown=False, tensorboard=False))
 """
 
 
+@pytest.mark.usefixtures("every_step_logged")
 @pytest.mark.slow
 @pytest.mark.long
 def test_two_processes_have_the_negatives_of_one(data: Path, tmp_path: Path) -> None:
     """Without draws of its own (captions, nothing hidden), a step of two processes has the loss of one with both."""
-    settings = (*SMALL, "rounds=0", "mask=none", "model.dropout=0.0", "training.epochs=1", "training.log_every=1")
+    settings = (*SMALL, "rounds=0", "mask=none", "model.dropout=0.0", "training.epochs=1")
     train(replace(plan(data, tmp_path / "one"), overrides=settings))
     (tmp_path / "train.py").write_text(TWICE)
     with socket.socket() as free:
@@ -254,12 +258,13 @@ def tokens(*overrides: str) -> tuple[str, ...]:
     return (*known, *overrides)
 
 
+@pytest.mark.usefixtures("every_step_logged")
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["bert", "blip"])
 def test_a_text_encoder_learns_to_read_whole_dialogues(data: Path, tmp_path: Path, kind: str) -> None:
     folder = text_encoder(tmp_path / kind, kind)
     settings = tokens(f"model.text_model={folder}", "training.epochs=40", "training.validate_epochs=20")
-    fitted = train(plan(data, tmp_path / "out", *settings, "training.save_every=999"))
+    fitted = train(plan(data, tmp_path / "out", *settings))
     lost = [record.loss for record in read_log(tmp_path / "out" / "log.jsonl") if record.loss is not None]
     assert np.mean(lost[-4:]) < np.mean(lost[:4]) - 0.3
     weights = read_weights(fitted.best)

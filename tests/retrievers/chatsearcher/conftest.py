@@ -14,7 +14,7 @@ from viewfinder.data.chatsearch import SUBTASKS, ChatSample, ChatTurn, ImageItem
 from viewfinder.data.dialogues import Dialogue, Round, make_dialogue, write_dialogues
 from viewfinder.retrievers.chatsearcher.network import ChatSearcherNetwork, InputSizes, draw_language_model
 from viewfinder.retrievers.chatsearcher.sequence import SequenceCodec, TokenizerRecord
-from viewfinder.retrievers.chatsearcher.settings import LossSettings, ModelSettings
+from viewfinder.retrievers.chatsearcher.settings import ChatSearcherLossSettings, ChatSearcherSettings
 from viewfinder.testing import RAW_WIDTH, tiny_pictures
 
 WORDS = "<s> </s> <unk> USER: ASSISTANT: red green blue over what is it yes more"
@@ -39,9 +39,9 @@ def codec(tokeniser: TokenizerRecord) -> SequenceCodec:
 
 
 @pytest.fixture(scope="session")
-def small() -> ModelSettings:
+def small() -> ChatSearcherSettings:
     """A network of a few thousand numbers with two slots."""
-    return ModelSettings(
+    return ChatSearcherSettings(
         width=16, layers=2, heads=4, key_heads=2, hidden=24, longest=64, tokens=2, perceiver_width=12,
         perceiver_layers=2, perceiver_heads=2, perceiver_hidden=16, components=6, region_components=3, retrieval=8,
     )  # fmt: skip
@@ -51,10 +51,12 @@ def small() -> ModelSettings:
 def network_of(tokeniser: TokenizerRecord) -> Callable[..., ChatSearcherNetwork]:
     """Makes a network over vectors of `ColourEncoder`, its numbers drawn: in biases, norms and scales as well."""
 
-    def made(model: ModelSettings, loss: LossSettings | None = None, seed: int = 0) -> ChatSearcherNetwork:
+    def made(
+        model: ChatSearcherSettings, loss: ChatSearcherLossSettings | None = None, seed: int = 0
+    ) -> ChatSearcherNetwork:
         torch.manual_seed(seed)
         network = ChatSearcherNetwork(
-            model, loss or LossSettings(queue=4), SIZES, draw_language_model(model, tokeniser)
+            model, loss or ChatSearcherLossSettings(queue=4), SIZES, draw_language_model(model, tokeniser)
         )
         kept = ("frequencies", "language.rotary_emb", "queue.", "log_temperature")
         with torch.no_grad():

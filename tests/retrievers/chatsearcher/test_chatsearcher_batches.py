@@ -12,12 +12,12 @@ from numpy import ndarray
 from viewfinder.data.chatsearch import ImageItem, TextItem
 from viewfinder.retrievers.chatsearcher.batches import EMPTY, SequenceBatch, fit_example, keep_texts, make_batch
 from viewfinder.retrievers.chatsearcher.sequence import (
-    ExampleTurn,
     Item,
     SequenceCodec,
     TokenizerRecord,
     TokenSequence,
     TrainingExample,
+    TrainingTurn,
 )
 
 A, B, C = (ImageItem(name) for name in "abc")
@@ -25,15 +25,15 @@ ROWS = {"a": 10, "b": 11, "c": 12}
 RED, BLUE, GREEN = TextItem("red"), TextItem("blue"), TextItem("green")
 
 
-def user(*items: Item) -> ExampleTurn:
-    return ExampleTurn("user", items)
+def user(*items: Item) -> TrainingTurn:
+    return TrainingTurn("user", items)
 
 
-def answer(*items: Item) -> ExampleTurn:
-    return ExampleTurn("assistant", items)
+def answer(*items: Item) -> TrainingTurn:
+    return TrainingTurn("assistant", items)
 
 
-def lesson(*turns: ExampleTurn) -> TrainingExample:
+def lesson(*turns: TrainingTurn) -> TrainingExample:
     return TrainingExample(turns, "mchat")
 
 
@@ -105,7 +105,7 @@ def test_what_was_said_first_goes_first(codec: SequenceCodec) -> None:
     ],
 )
 def test_no_picture_is_cut(codec: SequenceCodec, longest: int, numbers: list[int], pictures: tuple[str, ...]) -> None:
-    page = lesson(ExampleTurn("document", (RED, A, BLUE, B, RED)))
+    page = lesson(TrainingTurn("document", (RED, A, BLUE, B, RED)))
     found = fit_example(codec, page, longest)
     assert [*found.numbers_l] == numbers
     assert found.pictures == pictures

@@ -16,7 +16,7 @@ from viewfinder.data.dialogues import Round, make_dialogue, write_dialogues
 from viewfinder.data.files import write_json
 from viewfinder.retrievers.chatsearcher.network import ChatSearcherNetwork
 from viewfinder.retrievers.chatsearcher.sequence import TokenizerRecord
-from viewfinder.retrievers.chatsearcher.settings import LossSettings, ModelSettings
+from viewfinder.retrievers.chatsearcher.settings import ChatSearcherLossSettings, ChatSearcherSettings
 from viewfinder.testing import ColourEncoder, load_colour_encoder, tiny_pictures
 from viewfinder.training import Card, save_network
 
@@ -25,7 +25,7 @@ Evaluated = Callable[..., Any]
 
 @pytest.fixture(scope="module")
 def folder(
-    small: ModelSettings,
+    small: ChatSearcherSettings,
     tokeniser: TokenizerRecord,
     network_of: Callable[..., ChatSearcherNetwork],
     tmp_path_factory: pytest.TempPathFactory,
@@ -49,7 +49,7 @@ def folder(
         data["annotations"].append({"image_id": at, "category_id": 1, "bbox": [0, 0, 24, 8]})
     write_json(home / "annotations" / "instances_tiny.json", data)
     known = {
-        "model": asdict(small), "loss": asdict(LossSettings()), "image_first": True, "leaning": 0.0,
+        "model": asdict(small), "loss": asdict(ChatSearcherLossSettings()), "image_first": True, "leaning": 0.0,
         "tokeniser": asdict(tokeniser), "sentences_version": "", "stage": "instruction",
     }  # fmt: skip
     network = network_of(small)

@@ -13,7 +13,7 @@ from viewfinder.data.dialogues import Round, make_dialogue
 from viewfinder.data.fashionmt import Transaction
 from viewfinder.data.picture_texts import PagePicture, WebPage
 from viewfinder.retrievers.chatsearcher import examples
-from viewfinder.retrievers.chatsearcher.sequence import ExampleTurn, TrainingExample
+from viewfinder.retrievers.chatsearcher.sequence import TrainingExample, TrainingTurn
 
 T, P = TextItem, ImageItem
 
@@ -28,13 +28,13 @@ class Always(random.Random):
         return 0
 
 
-def shown(picture: str) -> ExampleTurn:
-    return ExampleTurn("assistant", (P(picture),))
+def shown(picture: str) -> TrainingTurn:
+    return TrainingTurn("assistant", (P(picture),))
 
 
 def test_a_caption_stands_before_its_picture_or_behind_it() -> None:
     before = examples.caption_example("1.jpg", "a cat", first=True)
-    assert before == TrainingExample((ExampleTurn("document", (P("1.jpg"), T("a cat"))),), "captions")
+    assert before == TrainingExample((TrainingTurn("document", (P("1.jpg"), T("a cat"))),), "captions")
     assert examples.caption_example("1.jpg", "a cat", first=False).turns[0].items == (T("a cat"), P("1.jpg"))
 
 
@@ -64,16 +64,16 @@ def test_pictures_of_a_web_page_stand_beside_their_sentences() -> None:
     pictures = (PagePicture("b.jpg", 1), PagePicture("a.jpg", 0), PagePicture("c.jpg", 1))
     page = WebPage(("one", "two", " "), pictures)
     [turn] = examples.web_page_example(page, Always()).turns
-    assert turn == ExampleTurn("document", (P("a.jpg"), T("one"), P("b.jpg"), P("c.jpg"), T("two")))
+    assert turn == TrainingTurn("document", (P("a.jpg"), T("one"), P("b.jpg"), P("c.jpg"), T("two")))
 
 
 def test_the_target_of_a_chat_is_the_last_answer() -> None:
     asked = (ChatTurn("user", (T("a cat"),)), ChatTurn("assistant", (T("more?"),)), ChatTurn("user", (T("black"),)))
     lesson = examples.chat_example(ChatSample("t-1", "tChat", asked, "7.jpg"), image_first=True)
     said = (
-        ExampleTurn("user", (T("a cat"),)),
-        ExampleTurn("assistant", (T("more?"),)),
-        ExampleTurn("user", (T("black"),)),
+        TrainingTurn("user", (T("a cat"),)),
+        TrainingTurn("assistant", (T("more?"),)),
+        TrainingTurn("user", (T("black"),)),
     )
     assert lesson == TrainingExample((*said, shown("7.jpg")), "tchat")
 
@@ -110,7 +110,7 @@ def test_questions_may_follow_a_search_for_their_picture() -> None:
     found = list(examples.dialogue_examples(dialogue, random.Random(3), found_first=1.0))
     for lesson in found:
         search, answer, question, *_ = lesson.turns
-        assert (search.role, answer) == ("user", ExampleTurn("assistant", (P("1.jpg"),)))
+        assert (search.role, answer) == ("user", TrainingTurn("assistant", (P("1.jpg"),)))
         assert "a cat" in lesson.texts[0] and question.items == (T(lesson.texts[1]),)
         assert lesson.kind == "visual" and lesson.turns[-1].role == "assistant"
     assert [text for lesson in found for text in lesson.texts[1:]] == ["how many?", "one", "black?", "yes"]
@@ -124,8 +124,8 @@ def test_a_search_for_another_picture_may_follow_questions_about_one_that_was_fo
         for seed in range(40)
     ]
     endings = [lesson.turns[-1] for lesson in made]
-    searched = [lesson for lesson in made if lesson.turns[-1] == ExampleTurn("assistant", (P("2.jpg"),))]
-    assert 5 < len(searched) < 35 and endings.count(ExampleTurn("assistant", (T("one"),))) == 40 - len(searched)
+    searched = [lesson for lesson in made if lesson.turns[-1] == TrainingTurn("assistant", (P("2.jpg"),))]
+    assert 5 < len(searched) < 35 and endings.count(TrainingTurn("assistant", (T("one"),))) == 40 - len(searched)
     assert all("a dog" in lesson.texts[-1] and lesson.pictures == ("1.jpg", "2.jpg") for lesson in searched)
 
 
@@ -157,7 +157,7 @@ def transaction(last: str) -> Transaction:
 def test_each_turn_of_a_transaction_is_an_edit_of_the_picture_before() -> None:
     made = list(examples.transaction_examples(transaction("1. is green"), Always()))
     assert [lesson.pictures for lesson in made] == [("0.jpg", "1.jpg"), ("1.jpg", "2.jpg"), ("2.jpg", "3.jpg")]
-    assert made[0].turns == (ExampleTurn("user", (P("0.jpg"), T("is red and is long"))), shown("1.jpg"))
+    assert made[0].turns == (TrainingTurn("user", (P("0.jpg"), T("is red and is long"))), shown("1.jpg"))
 
 
 def test_a_turn_that_goes_back_is_an_edit_of_what_it_goes_back_to() -> None:

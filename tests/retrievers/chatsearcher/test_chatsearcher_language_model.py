@@ -18,7 +18,7 @@ from torch import Tensor
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.chatsearcher.network import Perceiver, load_perceiver, load_pretrained_language
 from viewfinder.retrievers.chatsearcher.sequence import TextTokenizer
-from viewfinder.retrievers.chatsearcher.settings import ModelSettings
+from viewfinder.retrievers.chatsearcher.settings import ChatSearcherSettings
 
 WORDS = ["<unk>", "<s>", "</s>", "USER:", "ASSISTANT:", "red", "over", "blue"]
 SIZES: dict[str, Any] = {
@@ -60,8 +60,8 @@ def save(tmp_path: Path) -> Save:
     return saved
 
 
-def model(folder: Path | str, longest: int = 64) -> ModelSettings:
-    return ModelSettings(language=str(folder), longest=longest)
+def model(folder: Path | str, longest: int = 64) -> ChatSearcherSettings:
+    return ChatSearcherSettings(language=str(folder), longest=longest)
 
 
 def refused(folder: Path | str, longest: int = 64) -> str:
@@ -193,7 +193,7 @@ def blip2(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 def perceiver(region_width: int, **sizes: int) -> Perceiver:
     torch.manual_seed(1)
     known: dict[str, Any] = {"perceiver_width": 16, "perceiver_heads": 2, "perceiver_hidden": 24, "cross_every": 2}
-    return Perceiver(ModelSettings(tokens=4, **(known | sizes)), regions=36, region_width=region_width).eval()
+    return Perceiver(ChatSearcherSettings(tokens=4, **(known | sizes)), regions=36, region_width=region_width).eval()
 
 
 @torch.no_grad()

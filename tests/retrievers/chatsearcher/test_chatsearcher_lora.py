@@ -10,13 +10,13 @@ from torch import Tensor
 
 from viewfinder.retrievers.chatsearcher.network import add_lora, draw_language_model
 from viewfinder.retrievers.chatsearcher.sequence import TokenizerRecord
-from viewfinder.retrievers.chatsearcher.settings import LORA_ALPHA, LoraSettings, ModelSettings
+from viewfinder.retrievers.chatsearcher.settings import LORA_ALPHA, ChatSearcherSettings, LoraSettings
 
 NUMBERS_BL = torch.tensor([[0, 3, 5, 8, 7, 4]])
 
 
 @pytest.fixture
-def language(small: ModelSettings, tokeniser: TokenizerRecord) -> Any:
+def language(small: ChatSearcherSettings, tokeniser: TokenizerRecord) -> Any:
     """A language model of two layers."""
     torch.manual_seed(0)
     return draw_language_model(small, tokeniser).model.eval()

@@ -19,7 +19,7 @@ from viewfinder.retrievers.chatsearcher.loss import (
     symmetric_picture_loss,
     word_loss,
 )
-from viewfinder.retrievers.chatsearcher.settings import LossSettings
+from viewfinder.retrievers.chatsearcher.settings import ChatSearcherLossSettings
 
 ONE = torch.tensor(1.0)
 
@@ -89,11 +89,10 @@ def test_the_queue_is_kept_with_the_network_and_needs_no_gradients() -> None:
 def test_empty_places_and_copies_are_no_wrong_answers() -> None:
     rows_n = torch.tensor([5, 6, 5, NOBODY])
     right_q = torch.tensor([0, 1])
-    assert excluded_negatives(right_q, rows_n, copies=True).tolist() == [
+    assert excluded_negatives(right_q, rows_n).tolist() == [
         [False, False, True, True],  # picture 5 is right at place 0; at place 2 it is its own copy
         [False, False, False, True],
     ]
-    assert excluded_negatives(right_q, rows_n, copies=False).tolist() == [[False, False, False, True]] * 2
 
 
 # -- pictures
@@ -141,7 +140,7 @@ def test_pictures_that_nobody_looks_for_do_not_look_for_queries() -> None:
 
 def test_copies_are_left_out_in_both_directions() -> None:
     """Two queries for one picture: neither is told from the other's copy."""
-    out_qn = excluded_negatives(torch.arange(2), torch.tensor([5, 5]), copies=True)
+    out_qn = excluded_negatives(torch.arange(2), torch.tensor([5, 5]))
     assert float(symmetric_picture_loss(torch.zeros(2, 2), torch.arange(2), out_qn, ONE)) == 0
 
 
@@ -158,6 +157,6 @@ def test_words_are_scored_among_all_pieces() -> None:
 @pytest.mark.parametrize(("reduction", "wanted"), [("means", 2.0 + 6.0), ("tokens", (3 * 2.0 + 6.0) / 4)])
 def test_words_and_pictures_are_weighed(reduction: str, wanted: float) -> None:
     """Three words that lose 2 each, one picture that loses 6."""
-    settings = LossSettings(reduction=reduction)  # type: ignore[arg-type]
+    settings = ChatSearcherLossSettings(reduction=reduction)  # type: ignore[arg-type]
     assert float(combine_losses(settings, torch.tensor(2.0), 3, torch.tensor(6.0), 1)) == pytest.approx(wanted)
     assert float(combine_losses(settings, torch.tensor(0.0), 0, torch.tensor(0.0), 0)) == 0

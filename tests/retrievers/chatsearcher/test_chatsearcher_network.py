@@ -16,7 +16,7 @@ from torch.nn.functional import normalize
 from viewfinder.data.chatsearch import ImageItem, TextItem
 from viewfinder.retrievers.chatsearcher.batches import SequenceBatch, make_batch
 from viewfinder.retrievers.chatsearcher.network import (
-    PICTURES_AT_ONCE,
+    MAX_PICTURES_AT_ONCE,
     SPECIAL,
     ChatSearcherNetwork,
     InputSizes,
@@ -26,20 +26,22 @@ from viewfinder.retrievers.chatsearcher.network import (
     draw_language_model,
     read_picture_features,
 )
-from viewfinder.retrievers.chatsearcher.sequence import ExampleTurn, SequenceCodec, TokenizerRecord, TrainingExample
-from viewfinder.retrievers.chatsearcher.settings import OLDEST, LossSettings, ModelSettings
+from viewfinder.retrievers.chatsearcher.sequence import SequenceCodec, TokenizerRecord, TrainingExample, TrainingTurn
+from viewfinder.retrievers.chatsearcher.settings import MAX_AGE, ChatSearcherLossSettings, ChatSearcherSettings
 from viewfinder.testing import RAW_WIDTH
 
 Made = Callable[..., ChatSearcherNetwork]
 
 LONG = TrainingExample(
     (
-        ExampleTurn("user", (ImageItem("b"), TextItem("more blue"))),
-        ExampleTurn("assistant", (ImageItem("a"), TextItem("it is blue"))),
+        TrainingTurn("user", (ImageItem("b"), TextItem("more blue"))),
+        TrainingTurn("assistant", (ImageItem("a"), TextItem("it is blue"))),
     ),
     "mchat",
 )
-SHORT = TrainingExample((ExampleTurn("user", (TextItem("red"),)), ExampleTurn("assistant", (ImageItem("c"),))), "tchat")
+SHORT = TrainingExample(
+    (TrainingTurn("user", (TextItem("red"),)), TrainingTurn("assistant", (ImageItem("c"),))), "tchat"
+)
 ROWS = {"a": 0, "b": 1, "c": 2}
 
 
@@ -65,7 +67,7 @@ def seen(network: ChatSearcherNetwork, raw: tuple[Float[ndarray, "n g"], Float[n
 
 @torch.no_grad()
 def test_every_place_has_its_vector(
-    small: ModelSettings, network_of: Made, tokeniser: TokenizerRecord, raw: tuple[ndarray, ndarray]
+    small: ChatSearcherSettings, network_of: Made, tokeniser: TokenizerRecord, raw: tuple[ndarray, ndarray]
 ) -> None:
     """<s> USER: red SAID ASSISTANT: [IMG] CLS q1 q2 [/IMG] </s>, of picture c."""
     network, codec = network_of(replace(small, says=True)), SequenceCodec(tokeniser, tokens=2, says=True)
@@ -81,7 +83,7 @@ def test_every_place_has_its_vector(
 
 @torch.no_grad()
 def test_a_text_is_compared_with_the_picture_before_it(
-    small: ModelSettings, network_of: Made, tokeniser: TokenizerRecord, raw: tuple[ndarray, ndarray]
+    small: ChatSearcherSettings, network_of: Made, tokeniser: TokenizerRecord, raw: tuple[ndarray, ndarray]
 ) -> None:
     """The first text of `LONG` or `SHORT` has no picture before it."""
     plain, network = (network_of(replace(small, says=True, match=match)) for match in (0, 3))
@@ -102,7 +104,7 @@ def test_a_text_is_compared_with_the_picture_before_it(
 
 @torch.no_grad()
 def test_a_batch_is_read_as_each_sequence_alone(
-    small: ModelSettings, network_of: Made, codec: SequenceCodec, raw: tuple[ndarray, ndarray]
+    small: ChatSearcherSettings, network_of: Made, codec: SequenceCodec, raw: tuple[ndarray, ndarray]
 ) -> None:
     network = network_of(small)
     looks = seen(network, raw)
@@ -116,7 +118,7 @@ def test_a_batch_is_read_as_each_sequence_alone(
 
 @torch.no_grad()
 def test_nothing_hangs_on_what_comes_after_it(
-    small: ModelSettings, network_of: Made, codec: SequenceCodec, raw: tuple[ndarray, ndarray]
+    small: ChatSearcherSettings, network_of: Made, codec: SequenceCodec, raw: tuple[ndarray, ndarray]
 ) -> None:
     """The state at [IMG], from which a picture is looked for, does not see the picture."""
     network = network_of(small)
@@ -129,7 +131,7 @@ def test_nothing_hangs_on_what_comes_after_it(
 
 @torch.no_grad()
 def test_a_query_points_back_at_texts_and_pictures_before_it_in_its_own_sequence(
-    small: ModelSettings, network_of: Made, tokeniser: TokenizerRecord, raw: tuple[ndarray, ndarray]
+    small: ChatSearcherSettings, network_of: Made, tokeniser: TokenizerRecord, raw: tuple[ndarray, ndarray]
 ) -> None:
     network = network_of(replace(small, says=True, points=True))
     looks, one = seen(network, raw), batch(SequenceCodec(tokeniser, tokens=2, says=True), LONG, SHORT, LONG)
@@ -147,7 +149,7 @@ def test_a_query_points_back_at_texts_and_pictures_before_it_in_its_own_sequence
         chances = [1.0]  # of nothing at all
         for age, (_, kind, point_d) in enumerate(reversed(before)):
             asked = pointer.asks(states_ph[at]) @ point_d / small.retrieval**0.5
-            chances.append(float(torch.exp(asked + pointer.ages[kind, min(age, OLDEST)])))
+            chances.append(float(torch.exp(asked + pointer.ages[kind, min(age, MAX_AGE)])))
         for chance, (_, _, point_d) in zip(chances[1:], reversed(before), strict=True):
             query_d = query_d + chance / sum(chances) * point_d
         torch.testing.assert_close(found_d, normalize(query_d, dim=0), atol=1e-4, rtol=1e-3)
@@ -155,7 +157,7 @@ def test_a_query_points_back_at_texts_and_pictures_before_it_in_its_own_sequence
 
 @torch.no_grad()
 def test_queries_and_pictures_are_unit_vectors_of_their_heads(
-    small: ModelSettings, network_of: Made, raw: tuple[ndarray, ndarray]
+    small: ChatSearcherSettings, network_of: Made, raw: tuple[ndarray, ndarray]
 ) -> None:
     network = network_of(small)
     whole_nx = seen(network, raw).whole_nx
@@ -170,7 +172,7 @@ def test_queries_and_pictures_are_unit_vectors_of_their_heads(
 
 
 def test_words_are_scored_by_their_own_vectors_or_by_a_head(
-    small: ModelSettings, tokeniser: TokenizerRecord, network_of: Made
+    small: ChatSearcherSettings, tokeniser: TokenizerRecord, network_of: Made
 ) -> None:
     network = network_of(small)
     state_1h = torch.randn(1, small.width)
@@ -179,21 +181,21 @@ def test_words_are_scored_by_their_own_vectors_or_by_a_head(
     head = nn.Linear(small.width, tokeniser.count, bias=False)
     language = replace(draw_language_model(small, tokeniser), head=head)
     from_head = ChatSearcherNetwork(
-        small, LossSettings(), InputSizes(raw=RAW_WIDTH, regions=36, region=3, sentence=1), language
+        small, ChatSearcherLossSettings(), InputSizes(raw=RAW_WIDTH, regions=36, region=3, sentence=1), language
     )
     assert not from_head.shape["tied"]
     torch.testing.assert_close(from_head.score_pieces(state_1h)[:, :-SPECIAL], head(state_1h))
 
 
 def test_without_slots_there_is_no_perceiver(
-    small: ModelSettings, network_of: Made, raw: tuple[ndarray, ndarray]
+    small: ChatSearcherSettings, network_of: Made, raw: tuple[ndarray, ndarray]
 ) -> None:
     network = network_of(replace(small, tokens=0))
     assert not [name for name in network.state_dict() if name.startswith(("perceiver", "slots", "region_input"))]
     assert seen(network, raw).regions_nry.shape == (3, 0, 0)
 
 
-def test_names_are_those_that_searches_read(small: ModelSettings, network_of: Made) -> None:
+def test_names_are_those_that_searches_read(small: ChatSearcherSettings, network_of: Made) -> None:
     shapes = {
         name: tuple(numbers.shape) for name, numbers in network_of(replace(small, says=True)).state_dict().items()
     }
@@ -225,7 +227,7 @@ def test_names_are_those_that_searches_read(small: ModelSettings, network_of: Ma
 
 
 def test_new_pieces_begin_near_the_mean_of_the_others_and_apart(
-    small: ModelSettings, tokeniser: TokenizerRecord
+    small: ChatSearcherSettings, tokeniser: TokenizerRecord
 ) -> None:
     torch.manual_seed(0)
     head = nn.Linear(3, 5, bias=False)
@@ -243,7 +245,7 @@ def test_new_pieces_begin_near_the_mean_of_the_others_and_apart(
 
 @pytest.mark.parametrize("holds", [True, False])
 def test_where_pieces_are_held_only_the_new_ones_train(
-    small: ModelSettings, network_of: Made, codec: SequenceCodec, raw: tuple[ndarray, ndarray], holds: bool
+    small: ChatSearcherSettings, network_of: Made, codec: SequenceCodec, raw: tuple[ndarray, ndarray], holds: bool
 ) -> None:
     network = network_of(small)
     network.holds_pieces = holds
@@ -255,7 +257,7 @@ def test_where_pieces_are_held_only_the_new_ones_train(
     assert bool((gradient_vh[-SPECIAL:] != 0).any(dim=1).all())
 
 
-def test_new_pieces_are_brought_to_the_length_of_the_others(small: ModelSettings, network_of: Made) -> None:
+def test_new_pieces_are_brought_to_the_length_of_the_others(small: ChatSearcherSettings, network_of: Made) -> None:
     network = network_of(small)
     table_vh = network.language.embed_tokens.weight
     with torch.no_grad():
@@ -271,24 +273,24 @@ def test_new_pieces_are_brought_to_the_length_of_the_others(small: ModelSettings
 
 
 @torch.no_grad()
-def test_pictures_are_read_in_parts_as_at_once(small: ModelSettings, network_of: Made) -> None:
+def test_pictures_are_read_in_parts_as_at_once(small: ChatSearcherSettings, network_of: Made) -> None:
     network = network_of(small)
     draw = np.random.default_rng(1)
-    count = PICTURES_AT_ONCE + 3
+    count = MAX_PICTURES_AT_ONCE + 3
     raw_ng = draw.normal(size=(count, RAW_WIDTH)).astype(np.float32)
     regions_nre = draw.normal(size=(count, 36, 3)).astype(np.float16)
     looks = read_picture_features(network.whole_input, network.region_input, raw_ng, regions_nre)
     torch.testing.assert_close(looks.whole_nx, network.whole_input(torch.from_numpy(raw_ng)))
     at_once = network.region_input(torch.from_numpy(regions_nre.astype(np.float32))).half()
     torch.testing.assert_close(looks.regions_nry, at_once)
-    some = looks.select(torch.tensor([5, 5, PICTURES_AT_ONCE]))
+    some = looks.select(torch.tensor([5, 5, MAX_PICTURES_AT_ONCE]))
     assert torch.equal(some.whole_nx[1], looks.whole_nx[5]) and torch.equal(
-        some.regions_nry[2], looks.regions_nry[PICTURES_AT_ONCE]
+        some.regions_nry[2], looks.regions_nry[MAX_PICTURES_AT_ONCE]
     )
 
 
 @torch.no_grad()
-def test_where_a_region_lies_counts_once_it_is_learnt(small: ModelSettings) -> None:
+def test_where_a_region_lies_counts_once_it_is_learnt(small: ChatSearcherSettings) -> None:
     torch.manual_seed(0)
     perceiver = Perceiver(small, regions=4, region_width=5).eval()
     regions_1ry = torch.randn(1, 4, 5)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from viewfinder.data.chatsearch import ImageItem, TextItem
 from viewfinder.retrievers.chatsearcher.sequence import (
-    ExampleTurn,
     Item,
     SequenceCodec,
     TokenizerRecord,
     TokenSequence,
     TrainingExample,
+    TrainingTurn,
     join_sequences,
 )
 
@@ -28,7 +27,7 @@ def says(text: str) -> TextItem:
 
 def dialogue(*turns: tuple[str, tuple[Item, ...]]) -> TrainingExample:
     roles = {"u": "user", "a": "assistant", "d": "document"}
-    return TrainingExample(tuple(ExampleTurn(roles[role], items) for role, items in turns), "tchat")  # type: ignore[arg-type]
+    return TrainingExample(tuple(TrainingTurn(roles[role], items) for role, items in turns), "tchat")  # type: ignore[arg-type]
 
 
 def learnt(places: TokenSequence) -> list[int]:
@@ -54,11 +53,6 @@ def test_a_document_is_learnt_whole_in_its_order(codec: SequenceCodec) -> None:
     places = codec.encode_example(dialogue(("d", (says("red"), A, says("blue")))))
     assert [*places.numbers_l] == [BEGIN, 5, 14, 16, 17, 18, 15, 7, END]
     assert learnt(places) == [5, 14, 16, 15, 7, END]
-
-
-def test_the_end_of_a_picture_may_be_left_unlearnt(tokeniser: TokenizerRecord) -> None:
-    places = SequenceCodec(tokeniser, tokens=2, learns_end=False).encode_answer((A,))
-    assert learnt(places) == [14, 16, END]
 
 
 def test_words_of_a_user_are_followed_by_their_vector_where_it_is_read(tokeniser: TokenizerRecord) -> None:
@@ -104,11 +98,10 @@ ITEMS = st.lists(
 
 
 @given(st.lists(st.tuples(ITEMS, ITEMS), max_size=3), st.integers(0, 3))
-@pytest.mark.parametrize("learns_end", [True, False])
 def test_every_picture_is_whole_and_only_answers_are_learnt(
-    tokeniser: TokenizerRecord, learns_end: bool, rounds: list[tuple[list[Item], list[Item]]], tokens: int
+    tokeniser: TokenizerRecord, rounds: list[tuple[list[Item], list[Item]]], tokens: int
 ) -> None:
-    codec = SequenceCodec(tokeniser, tokens, learns_end=learns_end)
+    codec = SequenceCodec(tokeniser, tokens)
     turns = [turn for user, answer in rounds for turn in (("u", tuple(user)), ("a", tuple(answer)))]
     lesson = dialogue(*turns)
     places = codec.encode_example(lesson)
@@ -121,4 +114,4 @@ def test_every_picture_is_whole_and_only_answers_are_learnt(
     pieces = sum(len(item.text.split()) for item in answers if isinstance(item, TextItem))
     pictures = sum(isinstance(item, ImageItem) for item in answers)
     ends = sum(bool(answer) for _, answer in rounds)  # of an answer that nobody gave, the end is not learnt either
-    assert places.learnt_l.sum() == pieces + pictures * (3 if learns_end else 2) + ends
+    assert places.learnt_l.sum() == pieces + 3 * pictures + ends

@@ -15,12 +15,12 @@ from dataclasses import asdict
 
 import numpy as np, torch
 from viewfinder.conversation import Like, Say
-from viewfinder.retrievers.base import Picture, ResolvedTurn
+from viewfinder.query import Picture, ResolvedTurn
 from viewfinder.retrievers.chatsearcher.network import draw_language_model
 from viewfinder.retrievers.chatsearcher.network import ChatSearcherNetwork, InputSizes
 from viewfinder.retrievers.chatsearcher.sequence import train_tokenizer
 from viewfinder.retrievers.chatsearcher.retriever import ChatSearcher
-from viewfinder.retrievers.chatsearcher.settings import LossSettings, ModelSettings
+from viewfinder.retrievers.chatsearcher.settings import ChatSearcherLossSettings, ChatSearcherSettings
 from viewfinder.search.region_scores import RegionBlock, single_vector_scores
 from viewfinder.weights import Card, Weights
 
@@ -30,13 +30,13 @@ rng = np.random.default_rng(0)
 PICTURES = 50_000
 SAID = "a man in a red coat walks two dogs along the beach at dusk"
 
-settings = ModelSettings()
+settings = ChatSearcherSettings()
 tokeniser = train_tokenizer(["USER: ASSISTANT: " + SAID] * 3, settings.pieces)
 language = draw_language_model(settings, tokeniser)
-network = ChatSearcherNetwork(settings, LossSettings(), InputSizes(2560, 36, 1280, 384), language)
+network = ChatSearcherNetwork(settings, ChatSearcherLossSettings(), InputSizes(2560, 36, 1280, 384), language)
 arrays = {name: array.numpy().astype(np.float32) for name, array in network.state_dict().items()}
-known = {"model": asdict(settings), "loss": asdict(LossSettings()), "tokeniser": asdict(tokeniser), "image_first": True}
-known |= {"leaning": float("inf"), "language": network.shape, "sentences_version": ""}
+known = {"model": asdict(settings), "loss": asdict(ChatSearcherLossSettings()), "tokeniser": asdict(tokeniser)}
+known |= {"image_first": True, "leaning": float("inf"), "language": network.shape, "sentences_version": ""}
 retriever = ChatSearcher(Weights(arrays, Card(system="chatsearcher", preset="", encoder="e", settings=known), "0"))
 talking = retriever.with_picture_bias(float("-inf"))
 raw = {"raw": rng.standard_normal(2560).astype(np.float32)}

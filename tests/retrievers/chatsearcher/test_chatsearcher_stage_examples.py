@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from viewfinder.data.chatsearch import ImageItem, TextItem
 from viewfinder.errors import BadInput
-from viewfinder.retrievers.chatsearcher.batches import StageExamples, bucket_by_length, compares, mix_examples
-from viewfinder.retrievers.chatsearcher.sequence import ExampleTurn, SequenceCodec, TrainingExample
+from viewfinder.retrievers.chatsearcher.batches import StageExamples, asks_about_picture, bucket_by_length, mix_examples
+from viewfinder.retrievers.chatsearcher.sequence import SequenceCodec, TrainingExample, TrainingTurn
 from viewfinder.retrievers.chatsearcher.settings import ExampleKind, Mixture, Stage
 from viewfinder.training.presets import TrainingSettings
 
@@ -26,13 +26,13 @@ def stage(batch: int = 2, lessons: int = 0, **shares: float) -> Stage:
 
 def tchat(words: str) -> TrainingExample:
     return TrainingExample(
-        (ExampleTurn("user", (TextItem(words),)), ExampleTurn("assistant", (ImageItem("a"),))), "tchat"
+        (TrainingTurn("user", (TextItem(words),)), TrainingTurn("assistant", (ImageItem("a"),))), "tchat"
     )
 
 
 def visual(words: str) -> TrainingExample:
-    asked = ExampleTurn("user", (ImageItem("a"), TextItem("what is it")))
-    return TrainingExample((asked, ExampleTurn("assistant", (TextItem(words),))), "visual")
+    asked = TrainingTurn("user", (ImageItem("a"), TextItem("what is it")))
+    return TrainingExample((asked, TrainingTurn("assistant", (TextItem(words),))), "visual")
 
 
 def course(codec: SequenceCodec, of: Stage) -> StageExamples:
@@ -75,11 +75,11 @@ def test_no_lesson_comes_again_before_all_of_its_kind_have(first: int, second: i
 
 
 def test_a_text_is_compared_if_a_picture_came_before_it() -> None:
-    again = ExampleTurn("user", (TextItem("in red"),))
-    assert [compares(one) for one in (tchat("red"), visual("yes"))] == [False, True]
-    assert compares(TrainingExample((*tchat("red").turns, again), "tchat"))
+    again = TrainingTurn("user", (TextItem("in red"),))
+    assert [asks_about_picture(one) for one in (tchat("red"), visual("yes"))] == [False, True]
+    assert asks_about_picture(TrainingExample((*tchat("red").turns, again), "tchat"))
     # What the assistant says, and a picture after the last text, do not count.
-    assert not compares(TrainingExample((again, *tchat("red").turns), "tchat"))
+    assert not asks_about_picture(TrainingExample((again, *tchat("red").turns), "tchat"))
 
 
 # -- batches

@@ -26,8 +26,15 @@ from viewfinder.retrievers.chatsearcher.comparison import (
     list_judged,
 )
 from viewfinder.retrievers.chatsearcher.network import Match, Pointer
-from viewfinder.retrievers.chatsearcher.sequence import ExampleTurn, Item, Role, TokenizerRecord, TrainingExample
-from viewfinder.retrievers.chatsearcher.settings import LoraSettings, Mixture, ModelSettings, Preset, Stage, StageName
+from viewfinder.retrievers.chatsearcher.sequence import Item, Role, TokenizerRecord, TrainingExample, TrainingTurn
+from viewfinder.retrievers.chatsearcher.settings import (
+    ChatSearcherPreset,
+    ChatSearcherSettings,
+    LoraSettings,
+    Mixture,
+    Stage,
+    StageName,
+)
 from viewfinder.retrievers.chatsearcher.train import is_trained, train
 from viewfinder.retrievers.chatsearcher.training_data import TrainingData
 from viewfinder.retrievers.shared.train_plan import TrainPlan
@@ -45,7 +52,7 @@ SMALL = (
     "model.width=16", "model.layers=1", "model.hidden=24", "model.pieces=300", "model.longest=64", "model.tokens=2",
     "model.perceiver_width=12", "model.perceiver_heads=2", "model.perceiver_layers=1", "model.perceiver_hidden=16",
     "model.components=6", "model.region_components=3", "model.retrieval=8", "loss.queue=12",
-    *(f"{stage}.{setting}" for stage in STAGES for setting in ("batch=8", "lessons=16", "training.log_every=1")),
+    *(f"{stage}.{setting}" for stage in STAGES for setting in ("batch=8", "lessons=16")),
 )  # fmt: skip
 
 
@@ -117,6 +124,7 @@ def test_an_interrupted_training_ends_with_the_same_bytes(
     assert same(resumed, whole) and resumed.figures == whole.figures
 
 
+@pytest.mark.usefixtures("every_step_logged")
 def test_a_training_learns(dialogues: Path, tmp_path: Path) -> None:
     """Captions name the colours of pictures: they are found among all soon, and words are written."""
     longer = (
@@ -131,12 +139,13 @@ def test_a_training_learns(dialogues: Path, tmp_path: Path) -> None:
     assert pictures[-5:].mean() < 0.7 * pictures[2:7].mean()
 
 
+@pytest.mark.usefixtures("every_step_logged")
 @pytest.mark.parametrize(
     "overrides",
     [
         ("loss.negatives=batch", "loss.reduction=tokens", "model.components=0"),
-        ("loss.negatives=symmetric", "model.tokens=0", "loss.learns_end=false"),
-        ("model.says=true", "loss.mask_copies=false", "image_first=false"),
+        ("loss.negatives=symmetric", "model.tokens=0"),
+        ("model.says=true", "image_first=false"),
         ("model.key_heads=2", "model.region_components=0", "alignment.training.precision=bf16"),
         ("instruction.trains=frozen", "alignment.trains=frozen", "language.training.weight_decay=0.1"),
     ],
@@ -167,7 +176,6 @@ def test_a_match_learns_which_texts_fit_which_pictures() -> None:
 
 COMPARES = (
     *SMALL, "model.heads=4", "model.key_heads=4", "model.match=4", "comparison.batch=8", "comparison.lessons=16",
-    "comparison.training.log_every=1",
 )  # fmt: skip
 COMPARING = {f"match.{part}.{numbers}" for part in ("text", "picture", "out") for numbers in ("weight", "bias")}
 COMPARING |= {"pointer.asks.weight", "pointer.said.weight", "pointer.shown.weight", "pointer.ages"}
@@ -236,8 +244,8 @@ def test_a_pointer_learns_which_pictures_texts_describe() -> None:
 
 
 def test_what_describes_a_picture_is_the_last_that_was_said_before_it() -> None:
-    said = [ExampleTurn("user", (TextItem(text),)) for text in ("a dog", "in snow")]
-    nothing, shown = ExampleTurn("assistant", ()), ExampleTurn("assistant", (ImageItem("a"),))
+    said = [TrainingTurn("user", (TextItem(text),)) for text in ("a dog", "in snow")]
+    nothing, shown = TrainingTurn("assistant", ()), TrainingTurn("assistant", (ImageItem("a"),))
     requests = (
         TrainingExample((said[0], shown), "requests"),
         TrainingExample((said[0], nothing, said[1], shown), "requests"),
@@ -262,8 +270,8 @@ def test_what_has_learnt_to_compare_is_not_fitted_anew_after_another_stage(
 
 
 def test_what_is_judged_is_answered_by_yes_or_no_and_about_the_picture_before_it() -> None:
-    def says(role: Role, *items: Item) -> ExampleTurn:
-        return ExampleTurn(role, items)
+    def says(role: Role, *items: Item) -> TrainingTurn:
+        return TrainingTurn(role, items)
 
     yes, no, what = TextItem("yes"), TextItem("no"), TextItem("what is it?")
     red, big = TextItem("is it red?"), TextItem("is it big?")
@@ -333,7 +341,7 @@ def test_what_trains(stage: Stage, rank: int, frozen: set[str]) -> None:
         "language.layers.0.mlp.up_proj.lora_A.default.weight", "language.norm.weight", "text_head.weight",
         "perceiver.queries", "cls.weight", "slots.bias", "visual_head.weight", "log_temperature",
     }  # fmt: skip
-    preset = Preset(model=ModelSettings(lora=LoraSettings(rank=rank)))
+    preset = ChatSearcherPreset(model=ChatSearcherSettings(lora=LoraSettings(rank=rank)))
     assert {name for name in names if not is_trained(preset, stage, name)} == frozen
 
 

@@ -18,27 +18,41 @@ from viewfinder.data.fashionmt import Transaction, write_transactions
 from viewfinder.data.files import write_json
 from viewfinder.data.splits import split_of
 from viewfinder.errors import BadInput, EncoderMismatch
-from viewfinder.retrievers.chatsearcher.settings import KINDS, ExampleKind
+from viewfinder.retrievers.chatsearcher.settings import (
+    KINDS,
+    ChatSearcherPreset,
+    ChatSearcherSettings,
+    ExampleKind,
+    Mixture,
+    Stage,
+)
 from viewfinder.retrievers.chatsearcher.training_data import TrainingData, read_training_data
 from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.testing import ColourEncoder, TinyPicture, tiny_pictures
+from viewfinder.training.presets import TrainingSettings
 
 ENCODER = ColourEncoder()
 COUNT = 26
 """Pictures of each folder: twenty for training, two for validation (places 6 and 19), four for testing."""
 
 
-def plan(*data: Path, told: list[str] | None = None) -> TrainPlan:
+def plan(*data: Path, told: list[str] | None = None, seed: int = 0) -> TrainPlan:
     lines = [] if told is None else told
     return TrainPlan(
-        system="chatsearcher", data=data, preset="lab", out=data[0] / "out", encoder=ENCODER, notify=lines.append
-    )
+        system="chatsearcher", data=data, preset="lab", out=data[0] / "out", encoder=ENCODER, notify=lines.append,
+        seed=seed,
+    )  # fmt: skip
 
 
-def material(*data: Path, split: Any = "train", kinds: Sequence[ExampleKind] = KINDS, **known: Any) -> TrainingData:
-    asked: dict[str, Any] = {"regions": False, "image_first": True, "seed": 0}
-    told = known.pop("told", None)
-    return read_training_data(plan(*data, told=told), split, kinds, **asked | known)
+def material(
+    *data: Path, split: Any = "train", kinds: Sequence[ExampleKind] = KINDS, regions: bool = False,
+    told: list[str] | None = None, seed: int = 0, **known: Any,
+) -> TrainingData:  # fmt: skip
+    mixture = Mixture(**dict.fromkeys(kinds, 1.0))
+    stage = Stage(name="instruction", mixture=mixture, training=TrainingSettings(learning_rate=1.0, steps=1))
+    model = ChatSearcherSettings(tokens=4 if regions else 0)
+    preset = ChatSearcherPreset(model=model, instruction=stage, **known)
+    return read_training_data(plan(*data, told=told, seed=seed), split, preset)
 
 
 def write_csv(folder: Path, pictures: list[TinyPicture]) -> None:

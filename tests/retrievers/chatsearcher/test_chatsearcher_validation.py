@@ -14,8 +14,8 @@ from torch import Tensor
 
 from viewfinder.data.chatsearch import ImageItem, TextItem
 from viewfinder.retrievers.chatsearcher.network import ChatSearcherNetwork, PictureFeatures, read_picture_features
-from viewfinder.retrievers.chatsearcher.sequence import ExampleTurn, SequenceCodec, TrainingExample
-from viewfinder.retrievers.chatsearcher.settings import ExampleKind, Mixture, ModelSettings, Stage
+from viewfinder.retrievers.chatsearcher.sequence import SequenceCodec, TrainingExample, TrainingTurn
+from viewfinder.retrievers.chatsearcher.settings import ChatSearcherSettings, ExampleKind, Mixture, Stage
 from viewfinder.retrievers.chatsearcher.train import (
     ValidationExamples,
     best_threshold,
@@ -31,12 +31,12 @@ Made = Callable[..., ChatSearcherNetwork]
 SCORES = st.lists(st.integers(-5, 5).map(float), min_size=1, max_size=6)
 
 
-def user(*items: ImageItem | TextItem) -> ExampleTurn:
-    return ExampleTurn("user", items)
+def user(*items: ImageItem | TextItem) -> TrainingTurn:
+    return TrainingTurn("user", items)
 
 
-def answer(*items: ImageItem | TextItem) -> ExampleTurn:
-    return ExampleTurn("assistant", items)
+def answer(*items: ImageItem | TextItem) -> TrainingTurn:
+    return TrainingTurn("assistant", items)
 
 
 def shown(row: int) -> ImageItem:
@@ -102,7 +102,7 @@ def search(kind: ExampleKind, *rows: int) -> TrainingExample:
 
 
 @pytest.fixture(scope="module")
-def looks(small: ModelSettings, network_of: Made) -> PictureFeatures:
+def looks(small: ChatSearcherSettings, network_of: Made) -> PictureFeatures:
     """Twelve pictures."""
     network, draw = network_of(small), np.random.default_rng(0)
     raw_ng = draw.normal(size=(12, RAW_WIDTH)).astype(np.float32)
@@ -113,7 +113,7 @@ def looks(small: ModelSettings, network_of: Made) -> PictureFeatures:
 
 @torch.no_grad()
 def test_the_last_picture_of_every_lesson_is_looked_for_among_all_that_are(
-    small: ModelSettings, network_of: Made, codec: SequenceCodec, looks: PictureFeatures
+    small: ChatSearcherSettings, network_of: Made, codec: SequenceCodec, looks: PictureFeatures
 ) -> None:
     """Against the same done one lesson at a time, by sorting."""
     network = network_of(small)
@@ -138,7 +138,7 @@ def test_the_last_picture_of_every_lesson_is_looked_for_among_all_that_are(
 
 @torch.no_grad()
 def test_the_leaning_is_chosen_by_how_answers_begin(
-    small: ModelSettings, network_of: Made, codec: SequenceCodec, looks: PictureFeatures
+    small: ChatSearcherSettings, network_of: Made, codec: SequenceCodec, looks: PictureFeatures
 ) -> None:
     """Every answer of a lesson counts once, where it begins; words behind a picture and a user's pictures do not."""
     network = network_of(small)
@@ -162,7 +162,7 @@ def test_the_leaning_is_chosen_by_how_answers_begin(
 
 
 def test_without_dialogues_of_both_sorts_the_default_stays(
-    small: ModelSettings, network_of: Made, codec: SequenceCodec, looks: PictureFeatures
+    small: ChatSearcherSettings, network_of: Made, codec: SequenceCodec, looks: PictureFeatures
 ) -> None:
     exam = exam_of(codec, tchat=[search("tchat", 1)])
     assert choose_picture_bias(network_of(small), looks, exam, 0.25) == 0.25
@@ -174,7 +174,7 @@ def nothing(network: ChatSearcherNetwork, looks: PictureFeatures, batch: Any) ->
 
 @torch.no_grad()
 def test_words_alone_have_no_recall(
-    small: ModelSettings, network_of: Made, codec: SequenceCodec, looks: PictureFeatures
+    small: ChatSearcherSettings, network_of: Made, codec: SequenceCodec, looks: PictureFeatures
 ) -> None:
     dialogue = TrainingExample((user(TextItem("what is it")), answer(TextItem("red"))), "visual")
     assert validate_stage(network_of(small), looks, exam_of(codec, visual=[dialogue] * 3), nothing) == {"loss": 0}

@@ -14,7 +14,6 @@ from viewfinder.testing import ColourEncoder, tiny_pictures
 
 SMALL = (
     "batch=8", "model.projection=24", "model.hidden=24", "training.learning_rate=0.01", "training.epochs=4",
-    "training.log_every=1",
 )  # fmt: skip
 
 

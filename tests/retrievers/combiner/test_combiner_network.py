@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -12,8 +11,7 @@ from torch.nn.functional import normalize
 
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.combiner.network import CombinerNetwork
-from viewfinder.retrievers.combiner.retriever import numpy_combine
-from viewfinder.retrievers.combiner.settings import ModelSettings, Preset
+from viewfinder.retrievers.combiner.settings import CombinerPreset, CombinerSettings
 from viewfinder.retrievers.combiner.train import PRESETS
 from viewfinder.training import load_preset
 
@@ -22,7 +20,7 @@ WIDTH = 4
 
 def network(**settings: Any) -> CombinerNetwork:
     torch.manual_seed(0)
-    return CombinerNetwork(ModelSettings(**({"projection": 3, "hidden": 5} | settings)), WIDTH).eval()
+    return CombinerNetwork(CombinerSettings(**({"projection": 3, "hidden": 5} | settings)), WIDTH).eval()
 
 
 def said(turns: int, seed: int = 0) -> tuple[Tensor, Tensor]:
@@ -56,17 +54,6 @@ def test_what_is_mixed_from_both_is_added_to_them() -> None:
 
 
 @torch.no_grad()
-def test_vectors_are_combined_as_long_as_the_settings_have_them() -> None:
-    (texts, pictures), long = said(1), network(text_length=3.0, picture_length=10.0)
-    torch.testing.assert_close(long(texts, pictures), network()(3 * texts, 10 * pictures))
-    arrays = {name: tensor.numpy() for name, tensor in long.state_dict().items()}
-    found_d = numpy_combine(
-        arrays, long.settings, np.zeros(WIDTH, np.float32), texts[0, 0].numpy(), pictures[0, 0].numpy()
-    )
-    np.testing.assert_allclose(found_d, long(texts, pictures)[0, 0], atol=1e-6)
-
-
-@torch.no_grad()
 def test_a_memory_tells_turns_apart_that_are_the_same_but_for_what_came_before() -> None:
     texts, pictures = said(2)
     other_texts = torch.stack([said(1, seed=1)[0][:, 0], texts[:, 1]], dim=1)
@@ -78,7 +65,7 @@ def test_a_memory_tells_turns_apart_that_are_the_same_but_for_what_came_before()
 @torch.no_grad()
 def test_the_first_turn_of_a_dialogue_is_read_as_one_alone() -> None:
     model, (texts, pictures) = network(memory="gru"), said(3)
-    plain = CombinerNetwork(ModelSettings(projection=3, hidden=5), WIDTH).eval()
+    plain = CombinerNetwork(CombinerSettings(projection=3, hidden=5), WIDTH).eval()
     plain.load_state_dict({name: array for name, array in model.state_dict().items() if name in plain.state_dict()})
     torch.testing.assert_close(model(texts, pictures)[:, 0], plain(texts[:, :1], pictures[:, :1])[:, 0])
 
@@ -106,11 +93,11 @@ def test_the_last_turn_teaches_what_is_remembered_of_the_first() -> None:
 
 
 def test_the_paper_table_is_the_published_training() -> None:
-    preset = load_preset(PRESETS, "paper", Preset)
+    preset = load_preset(PRESETS, "paper", CombinerPreset)
     model, training = preset.model, preset.training
     assert (model.projection, model.hidden, model.dropout, preset.scale) == (2560, 5120, 0.5, 100.0)
     assert (model.memory, model.texts, model.rollback) == ("none", "whole", "ignore")
-    assert (preset.repeats, load_preset(PRESETS, "lab", Preset).repeats) == ("wrong", "left_out")
+    assert (preset.repeats, load_preset(PRESETS, "lab", CombinerPreset).repeats) == ("wrong", "left_out")
     assert (preset.batch, training.optimiser, training.learning_rate, training.epochs) == (4096, "adam", 2e-5, 300)
 
 
@@ -126,4 +113,4 @@ def test_the_paper_table_is_the_published_training() -> None:
 )
 def test_settings_of_a_combiner_that_cannot_be_are_refused(setting: str, told: str) -> None:
     with pytest.raises(BadInput, match=told):
-        load_preset(PRESETS, "lab", Preset, [setting])
+        load_preset(PRESETS, "lab", CombinerPreset, [setting])

@@ -26,7 +26,7 @@ from viewfinder.retrievers.combiner.retriever import (
     mean_text_vector,
     modification_pieces,
 )
-from viewfinder.retrievers.combiner.settings import ModelSettings
+from viewfinder.retrievers.combiner.settings import CombinerSettings
 from viewfinder.search.gallery import Gallery
 from viewfinder.testing import ColourEncoder, draw_halves, tiny_snapshot
 from viewfinder.weights import Card, Weights
@@ -39,7 +39,7 @@ SHOWN = {"a": ("red", "blue"), "b": ("green", "white"), "c": ("black", "yellow")
 def network(**settings: Any) -> CombinerNetwork:
     torch.manual_seed(3)
     usual: dict[str, Any] = {"projection": 6, "hidden": 8, "memory": "gru", "texts": "clauses", "rollback": "replace"}
-    model = CombinerNetwork(ModelSettings(**(usual | settings)), 48).eval()
+    model = CombinerNetwork(CombinerSettings(**(usual | settings)), 48).eval()
     model.probe.copy_(torch.from_numpy(ENCODER.words([PROBE])[0]))
     return model
 

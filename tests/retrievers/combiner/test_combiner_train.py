@@ -45,7 +45,7 @@ def out(combiner_plan: Plans, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_loss_falls_and_what_was_trained_goes_on_from_pictures(out: Path) -> None:
     records = [record for record in read_log(out / "log.jsonl") if record.kind == "train"]
     lost = [record.loss for record in records if record.loss is not None]
-    assert np.mean(lost[-5:]) < 0.8 * np.mean(lost[:5])
+    assert lost[-1] < 0.8 * lost[0]  # means over the last epoch and the first
     found = load_retriever("combiner", out / "best.safetensors")
     assert isinstance(found, Combiner)
     drawn = Picture("p1", {"global": ENCODER.words(["red over blue"])[0]})

@@ -11,7 +11,7 @@ import pytest
 from viewfinder.data.fashionmt import Transaction, write_transactions
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.retrievers.combiner.retriever import mean_text_vector, modification_pieces
-from viewfinder.retrievers.combiner.settings import ModelSettings, Preset
+from viewfinder.retrievers.combiner.settings import CombinerPreset, CombinerSettings
 from viewfinder.retrievers.combiner.train import (
     NO_TURN,
     PRESETS,
@@ -28,8 +28,8 @@ Plans = Callable[..., TrainPlan]
 ENCODER = ColourEncoder()
 
 
-def preset(*overrides: str) -> Preset:
-    return load_preset(PRESETS, "lab", Preset, overrides)
+def preset(*overrides: str) -> CombinerPreset:
+    return load_preset(PRESETS, "lab", CombinerPreset, overrides)
 
 
 def turns_of(plan: TrainPlan, split: str, *overrides: str) -> EncodedTransactions:
@@ -78,7 +78,7 @@ def test_only_a_turn_that_goes_back_is_read_with_an_earlier_picture(said: str, r
 
 def test_what_the_dialogue_has_not_come_to_yet_is_not_looked_at() -> None:
     one = Transaction("a", ("b", "c"), ("I prefer the THIRD, and 1. is blue", "1. is long"))
-    assert reference_rows(one, (10, 11, 12), ModelSettings(rollback="replace")) == [10, 11]
+    assert reference_rows(one, (10, 11, 12), CombinerSettings(rollback="replace")) == [10, 11]
 
 
 def test_shorter_transactions_end_earlier(tmp_path: Path, combiner_plan: Plans) -> None:
@@ -135,6 +135,7 @@ def test_several_folders_are_one_training(tmp_path: Path, combiner_plan: Plans, 
 
 def test_every_text_is_encoded_once() -> None:
     told: list[str] = []
-    found = encode_texts(["red", "blue", "red"], ENCODER, told.append)
-    assert told == ["texts: 2 of 2"]
-    np.testing.assert_array_equal(np.stack([found["blue"], found["red"]]), ENCODER.words(["blue", "red"]))
+    many = [f"red {number}" for number in range(1099)]
+    found = encode_texts([*many, "red", "blue", "red"], ENCODER, told.append)
+    assert told == [f"encoded {count} of 1,101 texts" for count in ("512", "1,024", "1,101")]
+    np.testing.assert_allclose(np.stack([found["blue"], found["red"]]), ENCODER.words(["blue", "red"]), atol=1e-6)

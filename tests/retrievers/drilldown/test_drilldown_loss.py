@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy, normalize
 
+from viewfinder.retrievers.drilldown import loss as losses
 from viewfinder.retrievers.drilldown.loss import (
     joint_loss,
     pretraining_loss,
@@ -17,7 +18,7 @@ from viewfinder.retrievers.drilldown.loss import (
     slot_values,
 )
 from viewfinder.retrievers.drilldown.network import DrilldownNetwork, SlotStates
-from viewfinder.retrievers.drilldown.settings import LossSettings, ModelSettings
+from viewfinder.retrievers.drilldown.settings import DrilldownLossSettings, DrilldownSettings
 from viewfinder.retrievers.shared.description_training import DialogueBatch
 from viewfinder.retrievers.shared.network import InputWidths, contrastive_loss, every_triplet_loss, hardest_triplet_loss
 
@@ -27,7 +28,7 @@ B, T = 4, 5
 def network(**settings: Any) -> DrilldownNetwork:
     torch.manual_seed(0)
     return DrilldownNetwork(
-        ModelSettings(**{"width": 4, "word_width": 3, "slots": 2, **settings}), InputWidths(5, 6, 0, 11)
+        DrilldownSettings(**{"width": 4, "word_width": 3, "slots": 2, **settings}), InputWidths(5, 6, 0, 11)
     )
 
 
@@ -73,7 +74,7 @@ def test_finding_is_summed_over_the_batch_and_averaged_over_turns(kind: Any, los
     pictures = normalize(torch.randn(B, 3, 4), dim=-1)
     after = model.read_dialogues(torch.randn(B, T, 4))
     by_turn = [float(loss(score_pictures(model, slots, pictures), 0.3).sum()) for slots in after]
-    found = retrieval_loss(model, LossSettings(kind=kind, margin=0.3), after, pictures)
+    found = retrieval_loss(model, DrilldownLossSettings(kind=kind, margin=0.3), after, pictures)
     assert found.item() == pytest.approx(sum(by_turn) / T)
 
 
@@ -81,7 +82,7 @@ def test_finding_is_summed_over_the_batch_and_averaged_over_turns(kind: Any, los
 def test_the_contrastive_loss_has_a_scale_that_is_learnt() -> None:
     model = network(write="soft", learned_scale=True)
     pictures, after = normalize(torch.randn(B, 3, 4), dim=-1), model.read_dialogues(torch.randn(B, T, 4))
-    found = retrieval_loss(model, LossSettings(kind="contrastive"), after, pictures)
+    found = retrieval_loss(model, DrilldownLossSettings(kind="contrastive"), after, pictures)
     by_turn = [
         contrastive_loss(score_pictures(model, slots, pictures), torch.tensor(2.0).exp()).sum() for slots in after
     ]
@@ -90,20 +91,21 @@ def test_the_contrastive_loss_has_a_scale_that_is_learnt() -> None:
 
 def test_the_first_stage_teaches_all_but_the_policy() -> None:
     model = network()
-    strength = gradients(model, pretraining_loss(model, LossSettings(), batch())[0])
+    strength = gradients(model, pretraining_loss(model, DrilldownLossSettings(), batch())[0])
     assert strength.pop("policy") == 0.0
     assert min(strength.values()) > 0.0
 
 
-def test_the_second_stage_teaches_the_policy_by_its_own_loss_alone() -> None:
+def test_the_second_stage_teaches_the_policy_by_its_own_loss_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     model = network(choice="learned", policy_relu=False)
     given = batch()
     torch.manual_seed(2)
-    loss, figures = joint_loss(model, LossSettings(), given)
+    loss, figures = joint_loss(model, DrilldownLossSettings(), given)
     assert loss.item() == pytest.approx(figures["finding"].item() + 0.1 * figures["choosing"].item())
     with_policy = gradients(model, loss)
     torch.manual_seed(2)
-    without = gradients(model, joint_loss(model, LossSettings(policy_weight=0.0), given)[0])
+    monkeypatch.setattr(losses, "POLICY_WEIGHT", 0.0)
+    without = gradients(model, joint_loss(model, DrilldownLossSettings(), given)[0])
     assert with_policy.pop("policy") > 0.0
     assert without.pop("policy") == 0.0
     assert with_policy == pytest.approx(without)  # what the policy reads is detached
@@ -115,7 +117,7 @@ def test_the_second_stage_writes_where_the_look_ahead_says() -> None:
         model.get_parameter("policy.4.weight").mul_(
             1e6
         )  # draws are the policy's best, so that the loop below draws the same
-    given, loss = batch(), LossSettings()
+    given, loss = batch(), DrilldownLossSettings()
     _, figures = joint_loss(model, loss, given)
     pictures, queries_btd = (
         model.project_pictures(given.regions_bke, given.whole_bg),
@@ -136,16 +138,16 @@ def test_the_second_stage_writes_where_the_look_ahead_says() -> None:
 @pytest.mark.parametrize("slots", [T, T + 3])
 def test_with_a_slot_for_every_turn_nothing_is_chosen_and_nothing_breaks(slots: int) -> None:
     model = network(slots=slots, choice="learned")
-    loss, figures = joint_loss(model, LossSettings(), batch())
+    loss, figures = joint_loss(model, DrilldownLossSettings(), batch())
     assert figures.keys() == {"finding"}
     assert loss.item() == figures["finding"].item()
     assert all(torch.isfinite(torch.tensor(value)) for value in gradients(model, loss).values())
-    expected, _ = pretraining_loss(network(slots=slots), LossSettings(), batch())
+    expected, _ = pretraining_loss(network(slots=slots), DrilldownLossSettings(), batch())
     assert loss.item() == pytest.approx(expected.item())
 
 
 def test_in_the_paper_the_policy_learns_at_every_turn_and_acts_by_draws() -> None:
-    printed = LossSettings(reward="cosine", executes="sampled", policy_turns="all")
+    printed = DrilldownLossSettings(reward="cosine", executes="sampled", policy_turns="all")
     model = network(slots=T, choice="learned", empty="any", policy_relu=False)
     loss, figures = joint_loss(model, printed, batch())
     assert figures["choosing"].item() > 0.0  # also while slots are empty
@@ -159,6 +161,6 @@ def test_in_the_paper_the_policy_learns_at_every_turn_and_acts_by_draws() -> Non
 
 def test_agreement_is_the_share_of_turns_where_the_policy_names_the_best_slot() -> None:
     model = network(slots=1, choice="learned")
-    _, figures = joint_loss(model, LossSettings(), batch())  # one slot: there is nothing to disagree about
+    _, figures = joint_loss(model, DrilldownLossSettings(), batch())  # one slot: there is nothing to disagree about
     assert figures["agrees"].item() == 1.0
     assert figures["choosing"].item() == pytest.approx(0.0)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from math import log
+from math import exp
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
+from viewfinder.retrievers.drilldown import network as drilldown
 from viewfinder.retrievers.drilldown.network import DrilldownNetwork, SlotStates
-from viewfinder.retrievers.drilldown.settings import ModelSettings
+from viewfinder.retrievers.drilldown.settings import DrilldownSettings
 from viewfinder.retrievers.shared.network import InputWidths
 
 INPUTS = InputWidths(regions=5, whole=6, sentences=7, words=11)
@@ -19,7 +20,7 @@ PUBLISHED = InputWidths(regions=2048, whole=2048, sentences=0, words=14_284)
 
 def network(**settings: Any) -> DrilldownNetwork:
     torch.manual_seed(0)
-    return DrilldownNetwork(ModelSettings(**{"width": 4, "word_width": 3, **settings}), INPUTS)
+    return DrilldownNetwork(DrilldownSettings(**{"width": 4, "word_width": 3, **settings}), INPUTS)
 
 
 def written(model: DrilldownNetwork, turns: int) -> Tensor:
@@ -33,7 +34,7 @@ def written(model: DrilldownNetwork, turns: int) -> Tensor:
 
 @pytest.mark.parametrize(("slots", "width", "count"), [(3, 128, 4_861_201), (3, 256, 5_830_417), (10, 256, 5_830_417)])
 def test_it_has_as_many_parameters_as_the_paper_says(slots: int, width: int, count: int) -> None:
-    model = DrilldownNetwork(ModelSettings(slots=slots, width=width), PUBLISHED)
+    model = DrilldownNetwork(DrilldownSettings(slots=slots, width=width), PUBLISHED)
     assert sum(parameter.numel() for parameter in model.parameters()) == count
 
 
@@ -88,8 +89,9 @@ def test_only_the_chosen_slot_is_updated_and_it_by_the_cell() -> None:
 
 
 @torch.no_grad()
-def test_soft_writing_moves_every_slot_as_far_as_the_policy_says() -> None:
-    model = network(slots=2, write="soft", own_slot=0.0)
+def test_soft_writing_moves_every_slot_as_far_as_the_policy_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drilldown, "OWN_SLOT", 0.0)
+    model = network(slots=2, write="soft")
     for parameter in model.policy.parameters():
         parameter.zero_()  # both slots alike: a gate of 1/2 each
     query_bd, before = torch.randn(1, 4), SlotStates(torch.randn(1, 2, 4), torch.zeros(1, 2))
@@ -102,13 +104,14 @@ def test_soft_writing_moves_every_slot_as_far_as_the_policy_says() -> None:
 
 @torch.no_grad()
 def test_soft_writing_goes_further_in_the_slot_whose_turn_it_is() -> None:
-    model = network(slots=2, write="soft", own_slot=log(3))
+    model = network(slots=2, write="soft")
     for parameter in model.policy.parameters():
-        parameter.zero_()  # but for the turn both are alike: exp(log 3) and exp(0), so 3/4 and 1/4
+        parameter.zero_()  # but for the turn both are alike: a logit of 3 and one of 0
+    own, other = exp(3) / (exp(3) + 1), 1 / (exp(3) + 1)
     first, second, third = (slots.written_bm[0].tolist() for slots in model.read_dialogues(torch.randn(1, 3, 4)))
-    assert first == pytest.approx([3 / 4, 1 / 4])
-    assert second == pytest.approx([1 - (1 / 4) * (3 / 4), 1 - (3 / 4) * (1 / 4)])
-    assert third == pytest.approx([1 - (1 / 4) * (3 / 4) * (1 / 4), 1 - (3 / 4) * (1 / 4) * (3 / 4)])
+    assert first == pytest.approx([own, other])
+    assert second == pytest.approx([1 - other * own, 1 - own * other])
+    assert third == pytest.approx([1 - other * own * other, 1 - own * other * own])
 
 
 def test_dropout_hides_what_comes_in_while_training_and_nothing_after() -> None:

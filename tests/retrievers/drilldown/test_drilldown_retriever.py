@@ -18,7 +18,7 @@ from viewfinder.query import Picture, Query, RawPictures, RegionSpace, ResolvedT
 from viewfinder.retrievers.drilldown.loss import score_pictures
 from viewfinder.retrievers.drilldown.network import DrilldownNetwork as Network
 from viewfinder.retrievers.drilldown.retriever import Drilldown, load
-from viewfinder.retrievers.drilldown.settings import ModelSettings
+from viewfinder.retrievers.drilldown.settings import DrilldownSettings
 from viewfinder.retrievers.shared.network import InputWidths
 from viewfinder.search.region_scores import RegionBlock, late_interaction
 from viewfinder.testing import ColourEncoder
@@ -40,7 +40,7 @@ WAYS: list[dict[str, Any]] = [
     {"slots": 1},
     {"slots": 10, "choice": "learned"},
     {"write": "soft", "policy_relu": False},
-    {"write": "soft", "own_slot": 0.5, "learned_scale": True, "dropout": 0.5},
+    {"write": "soft", "learned_scale": True, "dropout": 0.5},
     {"write": "soft", "policy_relu": False, "reads": "sentences", "whole": True, "standardised": True},
     {"write": "soft", "policy_relu": False, "mean_over": "all"},
     {"whole": True},
@@ -51,7 +51,9 @@ WAYS: list[dict[str, Any]] = [
 
 def network(**settings: Any) -> Network:
     torch.manual_seed(0)
-    model = Network(ModelSettings(**{"width": 5, "word_width": 3, **settings}), InputWidths(3, 7, 48, len(VOCABULARY)))
+    model = Network(
+        DrilldownSettings(**{"width": 5, "word_width": 3, **settings}), InputWidths(3, 7, 48, len(VOCABULARY))
+    )
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(0.3 * torch.randn_like(parameter))  # biases too

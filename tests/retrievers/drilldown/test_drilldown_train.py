@@ -19,7 +19,7 @@ from viewfinder.training.checkpoints import read_tensors, write_tensors
 from viewfinder.weights import NETWORK, TrainingList, read_card, read_weights
 
 ENCODER = ColourEncoder()
-SMALL = ("model.width=8", "model.slots=2", "batch=10", "training.epochs=3", "training.log_every=1")
+SMALL = ("model.width=8", "model.slots=2", "batch=10", "training.epochs=3")
 WORDS = (*SMALL, "model.word_width=8", "fewest=1", "learned.epochs=2", "training.validate_epochs=1")
 
 
@@ -46,6 +46,7 @@ def losses(out: Path) -> list[float]:
     return [record.loss for record in read_log(out / "log.jsonl") if record.kind == "train" and record.loss is not None]
 
 
+@pytest.mark.usefixtures("every_step_logged")
 def test_two_stages_leave_the_second_ones_network_as_the_best(captioned: Path, tmp_path: Path) -> None:
     fitted = train(plan(captioned, tmp_path, "lab", WORDS))
     lost = losses(tmp_path / "fixed")
@@ -79,6 +80,7 @@ def test_a_training_that_was_stopped_in_its_second_stage_goes_on_to_the_same_end
     assert read_weights(resumed.best).fingerprint == read_weights(whole.best).fingerprint
 
 
+@pytest.mark.usefixtures("every_step_logged")
 def test_the_modern_variant_reads_frozen_sentence_vectors_in_one_stage(captioned: Path, tmp_path: Path) -> None:
     fitted = train(plan(captioned, tmp_path, "modern", SMALL))
     lost = losses(tmp_path)

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.fashioniq.network import CompositionRetriever, Feedback, SentenceGru
-from viewfinder.retrievers.fashioniq.settings import CompositionModel, Preset
+from viewfinder.retrievers.fashioniq.settings import CompositionModel, FashionIqPreset
 from viewfinder.retrievers.fashioniq.train import PRESETS
 from viewfinder.retrievers.shared.network import WordVectors
 from viewfinder.training import load_preset
@@ -105,7 +105,7 @@ def test_a_row_has_no_weights_of_what_it_does_not_read() -> None:
     ],
 )
 def test_the_preset_can_be_set_to_each_row_of_the_table(row: str, changed: list[str]) -> None:
-    model = load_preset(PRESETS, "single", Preset, changed).model
+    model = load_preset(PRESETS, "single", FashionIqPreset, changed).model
     expected = CompositionModel(**ROWS[row])
     assert isinstance(model, CompositionModel)
     assert (model.modalities, model.gate, model.attributes) == (expected.modalities, expected.gate, expected.attributes)

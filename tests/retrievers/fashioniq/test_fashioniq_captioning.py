@@ -40,7 +40,7 @@ from viewfinder.weights import NETWORK, TrainingList, read_card
 ENCODER = ColourEncoder()
 SMALL = (
     "batch=16", "model.width=16", "model.heads=2", "model.hidden=16", "model.layers=1", "model.components=12",
-    "model.dropout=0.0", "training.learning_rate=0.01", "training.epochs=2", "training.log_every=1",
+    "model.dropout=0.0", "training.learning_rate=0.01", "training.epochs=2",
     "training.validate_epochs=1", "training.validate_steps='none'", "training.steps='none'",
 )  # fmt: skip
 
@@ -211,6 +211,7 @@ def test_a_captioner_without_attributes_needs_none(without_attributes: TrainingR
     assert read_card(without_attributes.best).settings["kinds"] == ["signs"]
 
 
+@pytest.mark.usefixtures("every_step_logged")
 @pytest.mark.slow
 @pytest.mark.parametrize("preset", ["lab", "rnn-lab"])
 def test_a_captioner_learns_to_name_the_wanted_colour(preset: str, data: Path, tmp_path: Path) -> None:

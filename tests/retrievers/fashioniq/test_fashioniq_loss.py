@@ -12,8 +12,8 @@ from torch import Tensor
 
 from viewfinder.retrievers.fashioniq.loss import (
     feedback_turn_loss,
-    likeness,
     pairwise_ranking_loss,
+    score_likeness,
     squared_triplet_loss,
 )
 from viewfinder.retrievers.fashioniq.settings import LossSettings
@@ -70,8 +70,8 @@ def test_ranking_sums_what_comes_within_the_margin_both_ways() -> None:
 def test_likeness_by_distance_is_minus_its_square(numbers: list[list[float]]) -> None:
     queries_bh, pictures_nh = torch.tensor(numbers[:2]), torch.tensor(numbers[2:])
     expected_bn = -((queries_bh[:, None] - pictures_nh) ** 2).sum(dim=-1)
-    assert torch.allclose(likeness(queries_bh, pictures_nh, "l2"), expected_bn, atol=1e-3)
-    assert torch.equal(likeness(queries_bh, pictures_nh, "cosine"), queries_bh @ pictures_nh.T)
+    assert torch.allclose(score_likeness(queries_bh, pictures_nh, "l2"), expected_bn, atol=1e-3)
+    assert torch.equal(score_likeness(queries_bh, pictures_nh, "cosine"), queries_bh @ pictures_nh.T)
 
 
 def lost(settings: LossSettings, log_scale: Tensor) -> float:

@@ -22,7 +22,7 @@ from viewfinder.retrievers.fashioniq.dialogues import (
 )
 from viewfinder.retrievers.fashioniq.loss import squared_triplet_loss
 from viewfinder.retrievers.fashioniq.network import Feedback, FeedbackNetwork, PictureEncoder
-from viewfinder.retrievers.fashioniq.settings import FeedbackReading, LossSettings, Preset, TransformerModel
+from viewfinder.retrievers.fashioniq.settings import FashionIqPreset, FeedbackReading, LossSettings, TransformerModel
 from viewfinder.retrievers.shared.network import WordNumbers, target_ranks
 from viewfinder.training import TrainingSettings
 
@@ -75,7 +75,7 @@ def dialogues(targets: list[int], shown: list[int], turns: int, **changed: Any) 
     size = len(targets)
     made = FeedbackDialogues(
         kind=0,
-        wanted_bt=torch.tensor(targets)[:, None].repeat(1, turns),
+        targets_b=torch.tensor(targets),
         shown_b=torch.tensor(shown),
         seen_b=torch.ones(size, dtype=torch.bool),
         others_bt=torch.zeros(size, turns, dtype=torch.long),
@@ -86,8 +86,8 @@ def dialogues(targets: list[int], shown: list[int], turns: int, **changed: Any) 
     return made._replace(**changed)
 
 
-def preset(**known: Any) -> Preset:
-    return Preset(model=TransformerModel(), training=TrainingSettings(learning_rate=1.0, epochs=1), **known)
+def preset(**known: Any) -> FashionIqPreset:
+    return FashionIqPreset(model=TransformerModel(), training=TrainingSettings(learning_rate=1.0, epochs=1), **known)
 
 
 def pictures(walker: Walker) -> list[list[float]]:

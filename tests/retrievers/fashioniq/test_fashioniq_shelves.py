@@ -23,7 +23,7 @@ from viewfinder.retrievers.fashioniq.dialogues import (
     validation_dialogues,
 )
 from viewfinder.retrievers.fashioniq.garments import Garments, RecordedPairs
-from viewfinder.retrievers.fashioniq.settings import Preset, TransformerModel
+from viewfinder.retrievers.fashioniq.settings import FashionIqPreset, TransformerModel
 from viewfinder.retrievers.shared.network import WordNumbers
 from viewfinder.training import TrainingSettings
 
@@ -53,8 +53,8 @@ def shelves() -> tuple[GarmentKind, ...]:
     return garment_kinds(garments(), torch.eye(6), torch.arange(12).reshape(6, 2), WORDS, nobody)
 
 
-def preset(**known: Any) -> Preset:
-    return Preset(
+def preset(**known: Any) -> FashionIqPreset:
+    return FashionIqPreset(
         model=TransformerModel(), training=TrainingSettings(learning_rate=1e-3, epochs=1), **({"turns": 3} | known)
     )
 
@@ -156,16 +156,6 @@ def test_batches_of_an_epoch_can_be_found_again() -> None:
 def test_a_batch_needs_as_many_garments() -> None:
     with pytest.raises(BadInput, match="batch of 7 does not go with 6 garments"):
         dialogue_batches(shelves(), preset(batch=7))
-
-
-def test_minds_change_once_and_not_before_the_second_turn() -> None:
-    dialogues = draw_dialogues(shelves(), preset(changes=0.5, turns=5), 400, np.random.default_rng(0))
-    changed_bt = dialogues.wanted_bt != dialogues.wanted_bt[:, :1]
-    assert not changed_bt[:, 0].any()
-    assert (changed_bt[:, 1:] >= changed_bt[:, :-1]).all()
-    # A quarter of those drawn anew among four, half among two, are the same ones again.
-    assert 0.2 < changed_bt[:, -1].float().mean() < 0.45
-    assert (draw_dialogues(shelves(), preset(), 40, np.random.default_rng(0)).wanted_bt.diff(dim=1) == 0).all()
 
 
 def test_strangers_are_of_all_other_kinds() -> None:

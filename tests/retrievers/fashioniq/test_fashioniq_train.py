@@ -18,7 +18,7 @@ from viewfinder.retrievers.fashioniq import captioner_training
 from viewfinder.retrievers.fashioniq.attribute_training import PRESETS as ATTRIBUTES
 from viewfinder.retrievers.fashioniq.attribute_training import AttributePreset
 from viewfinder.retrievers.fashioniq.captioner_training import train_captioner
-from viewfinder.retrievers.fashioniq.settings import Preset
+from viewfinder.retrievers.fashioniq.settings import FashionIqPreset
 from viewfinder.retrievers.fashioniq.train import PRESETS, read_training_data, train
 from viewfinder.retrievers.shared.network import WordVectors
 from viewfinder.retrievers.shared.train_plan import TrainPlan
@@ -30,7 +30,7 @@ from viewfinder.weights import read_card, read_weights
 ENCODER = ColourEncoder()
 SMALL = (
     "batch=16", "model.width=16", "model.components=12", "turns=2", "training.learning_rate=0.01",
-    "training.epochs=1", "training.log_every=1",
+    "training.epochs=1",
 )  # fmt: skip
 LAYERS = ("model.heads=2", "model.hidden=16", "model.layers=1", "model.most_words=4", "model.attributes=2")
 CAPTIONER = (
@@ -73,12 +73,12 @@ def simulator(data: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.mark.parametrize("preset", list(tomllib.loads(PRESETS.read_text())))
 def test_every_preset_can_be_read(preset: str) -> None:
-    found = load_preset(PRESETS, preset, Preset)
+    found = load_preset(PRESETS, preset, FashionIqPreset)
     assert found.turns == (1 if found.model.kind == "composition" else 5)
 
 
 def test_the_published_numbers_are_those_of_the_code_and_of_the_paper() -> None:
-    code, paper = (load_preset(PRESETS, name, Preset) for name in ("official", "paper"))
+    code, paper = (load_preset(PRESETS, name, FashionIqPreset) for name in ("official", "paper"))
     assert (code.loss.squared, code.loss.margin, paper.loss.squared, paper.loss.margin) == (False, 10.0, True, 0.1)
     for preset in (code, paper):
         assert preset.model.kind == "transformer"
@@ -92,16 +92,16 @@ def test_the_published_numbers_are_those_of_the_code_and_of_the_paper() -> None:
 @pytest.mark.parametrize("name", ["official", "paper"])
 def test_the_published_presets_learn_words_unless_a_file_of_glove_is_given(name: str) -> None:
     """That file does not come with this; its vectors stay as they are, as in the published code."""
-    learnt = load_preset(PRESETS, name, Preset).model
+    learnt = load_preset(PRESETS, name, FashionIqPreset).model
     assert (learnt.words, learnt.glove, learnt.word_width) == ("learned", "", 300)
-    frozen = load_preset(PRESETS, name, Preset, ["model.words=glove", "model.glove=glove.txt"]).model
+    frozen = load_preset(PRESETS, name, FashionIqPreset, ["model.words=glove", "model.glove=glove.txt"]).model
     assert (frozen.words, frozen.glove) == ("glove", "glove.txt")
     table = WordVectors(frozen, torch.ones(2, 300), 2)
     assert list(table.parameters()) == [] and list(WordVectors(learnt, None, 2).parameters()) != []
 
 
 def test_the_official_preset_reads_feedback_and_halves_its_rate_as_the_code_does() -> None:
-    official = load_preset(PRESETS, "official", Preset)
+    official = load_preset(PRESETS, "official", FashionIqPreset)
     assert official.model.kind == "transformer"
     assert (official.model.start_token, official.model.tokens) == (True, "nltk")
     training, schedule = official.training, official.training.schedule
@@ -139,6 +139,7 @@ def test_a_retriever_s_own_attributes_are_those_of_its_preset(
     assert asked == ["official"]
 
 
+@pytest.mark.usefixtures("every_step_logged")
 def test_dialogues_find_more_and_more(data: Path, tmp_path: Path, simulator: str) -> None:
     longer = ("recorded=1.0", "described=0.0", "training.epochs=8", "training.validate_epochs=4")
     fitted = train(plan(data, tmp_path, simulator, *longer, preset="modern"))
@@ -208,7 +209,7 @@ def test_a_training_goes_on_from_weights_with_their_words_and_labels(
 ) -> None:
     first = train(plan(data, tmp_path / "first", simulator, "kinds=['signs']"))
     more = plan(data, tmp_path / "more", simulator, "kinds=['flags']", start=first.best)
-    preset = load_preset(PRESETS, "lab", Preset, more.overrides)
+    preset = load_preset(PRESETS, "lab", FashionIqPreset, more.overrides)
     material = read_training_data(more, preset, read_card(first.best))
     before = read_card(first.best).settings
     assert {name: material.card.settings[name] for name in ("vocabulary", "labels")} == {
@@ -242,7 +243,7 @@ def test_what_does_not_go_together_is_told(
 
 def test_what_never_trains_stays(data: Path, tmp_path: Path, simulator: str) -> None:
     some = plan(data, tmp_path, simulator)
-    material = read_training_data(some, load_preset(PRESETS, "lab", Preset, some.overrides), None)
+    material = read_training_data(some, load_preset(PRESETS, "lab", FashionIqPreset, some.overrides), None)
     before = {name: tensor.clone() for name, tensor in material.network.named_buffers()}
     train(some)
     after = read_weights(tmp_path / "best.safetensors").arrays

@@ -8,7 +8,7 @@ import pytest
 
 from viewfinder.data.catalogue import read_catalogue
 from viewfinder.encoders.features import features
-from viewfinder.retrievers.fashioniq.garments import FREQUENT, column_labels, read_labels
+from viewfinder.retrievers.fashioniq.garments import MIN_TITLES, column_labels, read_labels
 from viewfinder.testing import ColourEncoder, tiny_pictures
 
 
@@ -28,7 +28,7 @@ def test_an_empty_cell_is_no_label_and_a_value_of_two_columns_is_one(tmp_path: P
     assert table(tmp_path, "id,colour,trim", "1,red,red", "2,,blue", "3,blue,NA") == [("red",), ("blue",), ("blue",)]
 
 
-@pytest.mark.parametrize(("rows", "labels"), [(FREQUENT, ("polo", "shirt")), (FREQUENT - 1, ())])
+@pytest.mark.parametrize(("rows", "labels"), [(MIN_TITLES, ("polo", "shirt")), (MIN_TITLES - 1, ())])
 def test_words_of_titles_are_labels_where_they_are_frequent(tmp_path: Path, rows: int, labels: tuple[str, ...]) -> None:
     said = [f"{number},The Polo and a 12 {chr(97 + number)} shirt of maker{number}" for number in range(rows)]
     assert table(tmp_path, "id,productDisplayName", *said) == [labels] * rows

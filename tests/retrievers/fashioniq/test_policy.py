@@ -15,7 +15,7 @@ from torch import Tensor
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.fashioniq.dialogues import FeedbackDialogues, GarmentKind, SentenceTable, measure_rollouts
 from viewfinder.retrievers.fashioniq.network import Feedback, RecurrentRetriever
-from viewfinder.retrievers.fashioniq.settings import PolicySettings, Preset, RecurrentModel, TransformerModel
+from viewfinder.retrievers.fashioniq.settings import FashionIqPreset, PolicySettings, RecurrentModel, TransformerModel
 from viewfinder.retrievers.fashioniq.train import (
     FashionIqTrainingData,
     choice_loss,
@@ -67,7 +67,7 @@ def shelf() -> GarmentKind:
 def dialogues(turns: int = 3) -> FeedbackDialogues:
     return FeedbackDialogues(
         kind=0,
-        wanted_bt=torch.tensor([0, 4, 2])[:, None].repeat(1, turns),
+        targets_b=torch.tensor([0, 4, 2]),
         shown_b=torch.tensor([3, 1, 5]),
         seen_b=torch.ones(3, dtype=torch.bool),
         others_bt=torch.zeros(3, turns, dtype=torch.long),
@@ -85,7 +85,7 @@ def test_the_loss_by_hand() -> None:
 
 def by_hand(frozen: RecurrentRetriever, turn: int, state_1h: Tensor, candidate: int, target: int) -> int:
     """One dialogue held picture by picture: the sum of the target's ranks in the turns that are left, and one more."""
-    gallery_nh, total, shown = frozen.looks.projected(shelf().read_nx), 0, candidate
+    gallery_nh, total, shown = frozen.looks.project_input(shelf().read_nx), 0, candidate
     for _ in range(turn + 1, 3 + 1):
         words_1l = told(torch.tensor([shown]), torch.tensor([target]))
         heard = Feedback(words_1l, torch.zeros(1, 0).long(), gallery_nh[shown][None], torch.tensor([True]))
@@ -116,7 +116,7 @@ def test_the_loss_of_a_turn_is_about_the_candidate_after_which_the_target_ranks_
     torch.manual_seed(5)
     found = policy_loss(model, frozen, shelf(), dialogues(turns=1), POLICY)[0]
     with torch.no_grad():
-        gallery_nh = frozen.looks.projected(shelf().read_nx)
+        gallery_nh = frozen.looks.project_input(shelf().read_nx)
         words_bl = told(dialogues().shown_b, dialogues().targets_b)
         heard = Feedback(words_bl, torch.zeros(3, 0).long(), gallery_nh[dialogues().shown_b], dialogues().seen_b)
         state_bh, queries_bh = frozen.step(frozen.begin(3), heard)
@@ -134,7 +134,7 @@ def test_the_second_stage_improves_validation_and_leaves_pictures_as_they_were(t
     model, card = network(), Card(system="fashioniq", preset="rnn", encoder="none")
     before = copy.deepcopy(model.state_dict())
     policy = replace(POLICY, epochs=15, learning_rate=1e-2)
-    preset = Preset(
+    preset = FashionIqPreset(
         model=model.settings, training=TrainingSettings(learning_rate=1.0, epochs=1), policy=policy, turns=3, batch=6
     )
     plan = TrainPlan(
@@ -148,7 +148,7 @@ def test_the_second_stage_improves_validation_and_leaves_pictures_as_they_were(t
     )
     first = measure_rollouts(network(), (shelf(),), preset)["percentile"]
     data = FashionIqTrainingData(model, card, (shelf(),), (shelf(),))
-    fitted = plan.fit(make_policy_job(make_job(plan, preset, data), preset, data), tmp_path / "policy")
+    fitted = plan.fit(make_policy_job(make_job(preset, data), preset, data), tmp_path / "policy")
     assert fitted.best == tmp_path / "policy" / "best.safetensors"
     assert fitted.figures["percentile"] > first + 0.05
     changed = {name for name, numbers in model.state_dict().items() if not torch.equal(numbers, before[name])}
@@ -161,4 +161,4 @@ def test_the_second_stage_improves_validation_and_leaves_pictures_as_they_were(t
 def test_only_a_recurrent_network_that_talks_with_a_simulator_is_improved(way: dict[str, Any]) -> None:
     usual: dict[str, Any] = {"model": RecurrentModel(), "training": TrainingSettings(learning_rate=1e-3, epochs=1)}
     with pytest.raises(BadInput, match="policy improvement is of a recurrent network, with a simulator"):
-        Preset(**(usual | {"policy": PolicySettings(epochs=1)} | way))
+        FashionIqPreset(**(usual | {"policy": PolicySettings(epochs=1)} | way))

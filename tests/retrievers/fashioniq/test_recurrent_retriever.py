@@ -10,7 +10,7 @@ from torch import Tensor
 
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.fashioniq.network import Feedback, RecurrentRetriever, SentenceConvolution, mean_attributes
-from viewfinder.retrievers.fashioniq.settings import Preset, RecurrentModel
+from viewfinder.retrievers.fashioniq.settings import FashionIqPreset, RecurrentModel
 from viewfinder.retrievers.fashioniq.train import PRESETS
 from viewfinder.retrievers.shared.network import WordVectors
 from viewfinder.training import load_preset
@@ -132,7 +132,7 @@ def test_the_preset_has_the_published_number_of_parameters(overrides: list[str],
     """2,000 words x 512, 512 filters over two words of 512 numbers (first: over two numbers of 16 words) + 512, norm 2
     x 512, 512 x 256, 256 x 256 (pictures), 256 x 256, 6 x 256 x 256 (cell), 256 x 256; the published bias of pictures
     is in the norm here, which has 2 x 256 numbers. And one number more, the scale of a loss that is not published."""
-    settings = load_preset(PRESETS, "rnn", Preset, overrides).model
+    settings = load_preset(PRESETS, "rnn", FashionIqPreset, overrides).model
     assert isinstance(settings, RecurrentModel)
     model = RecurrentRetriever(settings, 256, WordVectors(settings, None, 1999), 0)
     expected = 2000 * 512 + 512 * (filter_weights + 1) + 1024 + 512 * 256 + 9 * 256 * 256 + 512 + 1
@@ -146,7 +146,7 @@ def test_a_network_without_filters_is_refused() -> None:
 
 @pytest.mark.parametrize(("name", "width"), [("rnn", 256), ("rnn-lab", 128)])
 def test_the_presets_are_recurrent_go_along_words_and_learn_by_squared_triplets(name: str, width: int) -> None:
-    preset = load_preset(PRESETS, name, Preset, ["policy.epochs=2"])
+    preset = load_preset(PRESETS, name, FashionIqPreset, ["policy.epochs=2"])
     assert isinstance(preset.model, RecurrentModel)
     assert (preset.model.width, preset.model.slides_over, preset.model.attributes) == (width, "words", 0)
     assert preset.loss.kind == "triplet" and preset.loss.squared

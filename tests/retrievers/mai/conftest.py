@@ -15,7 +15,7 @@ from transformers import BertTokenizer, Blip2Config, Blip2ForImageTextRetrieval
 
 from viewfinder.retrievers.mai.inputs import WordInput
 from viewfinder.retrievers.mai.network import MaiNetwork
-from viewfinder.retrievers.mai.settings import LossSettings, Model
+from viewfinder.retrievers.mai.settings import MaiLossSettings, Model
 from viewfinder.retrievers.shared.network import WordVectors
 from viewfinder.testing import COLOURS, RAW_WIDTH, ColourEncoder
 from viewfinder.weights import Card, Weights
@@ -55,7 +55,7 @@ def card_of() -> Callable[[Model], Card]:
     def made(model: Model) -> Card:
         known: dict[str, Any] = {
             "model": asdict(model),
-            "loss": asdict(LossSettings()),
+            "loss": asdict(MaiLossSettings()),
             "vocabulary": VOCABULARY,
             "sentences_version": ENCODER.sentences_version if model.words == "encoder" else "",
             "regions": REGIONS if model.image != "whole" else 0,

@@ -21,7 +21,7 @@ from viewfinder.retrievers.mai.loss import (
     modification_turn_loss,
 )
 from viewfinder.retrievers.mai.network import EncodedTurns, FusedTokens
-from viewfinder.retrievers.mai.settings import EVERY_TERM, LossSettings, Noise, Term
+from viewfinder.retrievers.mai.settings import EVERY_TERM, MaiLossSettings, Noise, Term
 
 TWO = torch.tensor(2.0)
 QUERIES = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
@@ -42,7 +42,7 @@ OF_TERMS: dict[Term, tuple[Tensor, Tensor]] = {
 
 
 def lost(terms: tuple[Term, ...] = EVERY_TERM, targets: TurnTargets = TARGETS, **known: Any) -> float:
-    return float(modification_turn_loss(LossSettings(terms=terms, **known), TWO, TURNED, targets))
+    return float(modification_turn_loss(MaiLossSettings(terms=terms, **known), TWO, TURNED, targets))
 
 
 def test_each_query_chooses_its_own_target_among_those_of_the_batch() -> None:

@@ -24,7 +24,7 @@ from viewfinder.retrievers.mai.network import (
     encode_dialogues,
 )
 from viewfinder.retrievers.mai.numpy_network import numpy_choose_places
-from viewfinder.retrievers.mai.settings import Combination, LossSettings, Model
+from viewfinder.retrievers.mai.settings import Combination, MaiLossSettings, Model
 from viewfinder.retrievers.mai.train import dialogue_loss
 from viewfinder.testing import RAW_WIDTH
 
@@ -178,7 +178,7 @@ def test_official_losses_of_sprc_are_those_of_slow_arithmetic(network_of: Make, 
         return lost / len(vectors)
 
     expected = contrast(queries) + weights[0] * contrast(texts) + weights[1] * float(np.mean(aligned))
-    settings = LossSettings(terms=("query_target",), alignment="official", sprc_weights=weights)
+    settings = MaiLossSettings(terms=("query_target",), alignment="official", sprc_weights=weights)
     assert float(dialogue_loss(network, gallery, dialogues, settings)) == pytest.approx(expected, abs=1e-5)
 
 

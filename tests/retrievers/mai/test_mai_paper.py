@@ -17,7 +17,7 @@ from viewfinder.errors import BadInput
 from viewfinder.query import Picture, ResolvedTurn, SentenceEncoder
 from viewfinder.retrievers.mai.network import MaiNetwork
 from viewfinder.retrievers.mai.retriever import Mai
-from viewfinder.retrievers.mai.settings import Model, Preset
+from viewfinder.retrievers.mai.settings import MaiPreset, Model
 from viewfinder.retrievers.mai.texts import PieceTokenizer, SavedTokeniser
 from viewfinder.retrievers.mai.train import PRESETS, train
 from viewfinder.retrievers.shared.train_plan import TrainPlan
@@ -30,12 +30,12 @@ ENCODER = ColourEncoder()
 TINY = (
     "model.width=16", "model.layers=2", "model.heads=2", "model.hidden=24", "model.image_width=12", "model.tokens=4",
     "model.projection=8", "model.prompts=2", "model.most_words=10", "model.iteration.neighbours=2", "batch=4",
-    "training.epochs=1", "training.precision=no", "training.log_every=1", "training.learning_rate=1e-3",
+    "training.epochs=1", "training.precision=no", "training.learning_rate=1e-3",
 )  # fmt: skip
 
 
 def test_the_published_numbers_are_those_of_the_paper_and_of_blip2() -> None:
-    found = load_preset(PRESETS, "paper", Preset)
+    found = load_preset(PRESETS, "paper", MaiPreset)
     model, training, schedule = found.model, found.training, found.training.schedule
     assert (model.width, model.layers, model.heads, model.hidden, model.cross_every) == (768, 12, 12, 3072, 2)
     assert (model.tokens, model.prompts, model.projection, model.image_width) == (32, 32, 256, 1408)
@@ -94,7 +94,7 @@ def test_two_steps_move_what_blip2_brought(trained: Path, blip2_folder: Path) ->
     assert max(moved.values()) < 3e-3
     assert float(arrays["log_scale"]) == pytest.approx(np.log(100.0))
     lost = [record.loss for record in read_log(trained.parent / "log.jsonl") if record.loss is not None]
-    assert len(lost) == 2 and np.isfinite(lost).all()
+    assert len(lost) == 1 and np.isfinite(lost).all()  # the mean of the epoch
 
 
 def blip2_tensors(folder: Path) -> dict[str, np.ndarray]:

@@ -7,15 +7,15 @@ import tomllib
 import pytest
 
 from viewfinder.errors import BadInput
-from viewfinder.retrievers.mai.settings import EVERY_TERM, Preset
+from viewfinder.retrievers.mai.settings import EVERY_TERM, MaiPreset
 from viewfinder.retrievers.mai.train import PRESETS
 from viewfinder.training import OneCycle, load_preset
 
 NAMES = tuple(tomllib.loads(PRESETS.read_text(encoding="utf-8")))
 
 
-def preset(name: str, *overrides: str) -> Preset:
-    return load_preset(PRESETS, name, Preset, overrides)
+def preset(name: str, *overrides: str) -> MaiPreset:
+    return load_preset(PRESETS, name, MaiPreset, overrides)
 
 
 @pytest.mark.parametrize("name", NAMES)

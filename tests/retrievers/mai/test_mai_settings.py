@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from viewfinder.errors import BadInput
-from viewfinder.retrievers.mai.settings import EVERY_TERM, Iteration, LossSettings, Model, Preset
+from viewfinder.retrievers.mai.settings import EVERY_TERM, Iteration, MaiLossSettings, MaiPreset, Model
 from viewfinder.training import TrainingSettings
 
 
-def preset(**known: Any) -> Preset:
-    return Preset(model=Model(), training=TrainingSettings(learning_rate=1e-3, steps=1), **known)
+def preset(**known: Any) -> MaiPreset:
+    return MaiPreset(model=Model(), training=TrainingSettings(learning_rate=1e-3, steps=1), **known)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_a_model_that_cannot_be_is_refused(options: dict[str, Any], what: str) -
 )
 def test_a_loss_that_cannot_be_is_refused(options: dict[str, Any], what: str) -> None:
     with pytest.raises(BadInput, match=what):
-        LossSettings(**options)
+        MaiLossSettings(**options)
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_half_of_the_tokens_are_kept_so_half_of_them_may_be_dropped() -> None:
 
 
 def test_what_is_not_set_is_all_of_the_paper() -> None:
-    model, loss, iteration = Model(), LossSettings(), Iteration()
+    model, loss, iteration = Model(), MaiLossSettings(), Iteration()
     assert (model.stages, model.memory, model.captions, model.query, model.rollback, model.tokens) == (
         "two", "mio", True, "cls", "replace", 32,
     )  # fmt: skip

@@ -24,7 +24,7 @@ ENCODER = ColourEncoder()
 SMALL = (
     "batch=8", "model.width=12", "model.hidden=16", "model.tokens=4", "model.prompts=2", "model.projection=8",
     "model.components=6", "model.region_components=2", "model.layers=1",
-    "training.epochs=1", "training.log_every=1",
+    "training.epochs=1",
 )  # fmt: skip
 STEPS = 2
 """Of an epoch of 16 transactions."""
@@ -115,6 +115,7 @@ def test_an_interrupted_training_ends_with_the_same_bytes(data: Path, tmp_path: 
     assert same(resumed, whole)
 
 
+@pytest.mark.usefixtures("every_step_logged")
 def test_a_training_learns(data: Path, tmp_path: Path) -> None:
     """Who guesses among the 8 of a batch loses ln 8 by each of four terms at each of three turns."""
     longer = ("training.epochs=20", "training.validate_epochs=20", "training.learning_rate=0.02")
@@ -137,6 +138,7 @@ def test_a_training_goes_on_from_weights_with_their_words_and_sizes(
     assert all(np.allclose(arrays[name], again[name], atol=1e-6) for name in arrays)
 
 
+@pytest.mark.usefixtures("every_step_logged")
 @pytest.mark.parametrize(
     "overrides",
     [

@@ -11,7 +11,7 @@ import pytest
 from viewfinder.data.fashionmt import Transaction, write_transactions
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.retrievers.mai.network import NOWHERE
-from viewfinder.retrievers.mai.settings import Combination, Model, Preset
+from viewfinder.retrievers.mai.settings import Combination, MaiPreset, Model
 from viewfinder.retrievers.mai.texts import draw_clauses
 from viewfinder.retrievers.mai.transactions import (
     DialogueSampler,
@@ -32,9 +32,9 @@ ENCODER = ColourEncoder()
 WORDS = ("is", "red", "blue", "green", "prefer", "the", "first", "second", "keep", "first's", "top", "more")
 
 
-def preset(**known: Any) -> Preset:
+def preset(**known: Any) -> MaiPreset:
     given: dict[str, Any] = {"model": Model(image="whole"), "training": TrainingSettings(learning_rate=1e-3, steps=1)}
-    return Preset(**given | known)
+    return MaiPreset(**given | known)
 
 
 def transaction(pictures: list[TinyPicture], last: str, *, captioned: bool = True) -> Transaction:

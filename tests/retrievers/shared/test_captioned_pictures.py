@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import pickle
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,15 +21,21 @@ from viewfinder.errors import BadInput, EncoderMismatch, UnknownName
 from viewfinder.pictures import decode_one
 from viewfinder.retrievers.shared.captioned_pictures import (
     CaptionedPictures,
-    build_caption_vocabulary,
+    build_description_vocabulary,
     join_captioned_pictures,
     read_captioned_pictures,
 )
+from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.testing import COLOURS, ColourEncoder, draw_halves, tiny_pictures
 
 ENCODER = ColourEncoder()
 NAMES = list(COLOURS)
 SHARED = Path(__file__).resolve().parents[4] / "shared" / "data"
+
+
+def read(data: Path, split: str, notify: Callable[[str], None] = lambda line: None) -> CaptionedPictures:
+    given: dict[str, Any] = {"preset": "lab", "out": data / "out", "encoder": ENCODER, "notify": notify}
+    return read_captioned_pictures(TrainPlan(system="drilldown", data=(data,), **given), data, split)
 
 
 def draw(file: Path, number: int) -> None:
@@ -78,7 +85,7 @@ def captioned(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_pictures_are_those_of_the_split_in_the_order_of_its_list(scenes: Path) -> None:
     told: list[str] = []
-    described = read_captioned_pictures(scenes, "train", ENCODER, notify=told.append)
+    described = read(scenes, "train", notify=told.append)
     assert described.keys == ("images/0005.jpg", "images/0003.jpg", "images/0002.jpg")
     assert (described.turns, described.raw_version, described.raw_width) == (10, ENCODER.raw_version, 48)
     assert described.region_shape == (36, 3)
@@ -87,7 +94,7 @@ def test_pictures_are_those_of_the_split_in_the_order_of_its_list(scenes: Path) 
 
 
 def test_vectors_are_those_of_the_pictures_asked_for(scenes: Path) -> None:
-    described = read_captioned_pictures(scenes, "train", ENCODER)
+    described = read(scenes, "train")
     pixels = [decode_one(scenes / described.keys[at], ENCODER.fit).pixels for at in (2, 0)]
     alone = ENCODER.pictures(pixels, regions=True)
     assert alone.regions_brd is not None
@@ -96,7 +103,7 @@ def test_vectors_are_those_of_the_pictures_asked_for(scenes: Path) -> None:
 
 
 def test_a_dialogue_is_the_published_sampling(scenes: Path) -> None:
-    described = read_captioned_pictures(scenes, "val", ENCODER)
+    described = read(scenes, "val")
     pictures, _ = read_visual_genome(scenes, "val")
     for at, picture in enumerate(pictures):
         assert described.dialogue(at) == choose_captions(picture)
@@ -105,7 +112,7 @@ def test_a_dialogue_is_the_published_sampling(scenes: Path) -> None:
 
 
 def test_captions_are_lower_case_each_once_and_split_by_their_names(captioned: Path) -> None:
-    found = {split: read_captioned_pictures(captioned, split, ENCODER) for split in ("train", "val", "test")}
+    found = {split: read(captioned, split) for split in ("train", "val", "test")}
     keys = sorted(f"images/{file.name}" for file in (captioned / "images").iterdir())
     assert {split: list(one.keys) for split, one in found.items()} == {
         split: [key for key in keys if split_of(key) == split] for split in found
@@ -120,11 +127,11 @@ def test_captions_are_lower_case_each_once_and_split_by_their_names(captioned: P
 def test_a_catalogue_with_three_captions_a_picture_has_dialogues_of_three_turns(tmp_path: Path) -> None:
     rows = [f"{one.path.name},said {k}" for one in tiny_pictures(tmp_path / "images", 13) for k in range(3)]
     (tmp_path / "captions.csv").write_text("\n".join(["image,caption", *rows]))
-    assert read_captioned_pictures(tmp_path, "train", ENCODER).turns == 3
+    assert read(tmp_path, "train").turns == 3
 
 
 def test_sets_are_learnt_from_together(scenes: Path, captioned: Path) -> None:
-    parts = [read_captioned_pictures(scenes, "train", ENCODER), read_captioned_pictures(captioned, "val", ENCODER)]
+    parts = [read(scenes, "train"), read(captioned, "val")]
     both = join_captioned_pictures(parts)
     assert (len(both), both.turns) == (3 + 2, 5)
     assert both.keys == parts[0].keys + parts[1].keys
@@ -135,27 +142,10 @@ def test_sets_are_learnt_from_together(scenes: Path, captioned: Path) -> None:
 
 
 def test_sets_of_other_vectors_are_not(scenes: Path) -> None:
-    one = read_captioned_pictures(scenes, "train", ENCODER)
+    one = read(scenes, "train")
     other = CaptionedPictures((), (), 5, "other-raw-1", one.blocks, np.zeros(0, np.intp), np.zeros(0, np.intp))
     with pytest.raises(EncoderMismatch, match="colours-raw-1, other-raw-1"):
         join_captioned_pictures([one, other])
-
-
-def test_negations_ask_for_what_is_not_there_and_take_it_back(scenes: Path) -> None:
-    described = read_captioned_pictures(scenes, "train", ENCODER, negated=True)
-    known = set(described.texts())
-    for at, own in enumerate((5, 3, 2)):
-        dialogue = described.dialogue(at, np.random.default_rng(7))
-        others = [said for said in dialogue if said not in described.sentences[at]]
-        assert len(dialogue) == 10 and len(others) in (2, 4)
-        assert all(f"thing {own}" not in said for said in others)
-        assert set(dialogue) <= known
-        assert described.dialogue(at) == described.dialogue(at)
-
-
-def test_negations_need_names_of_things(captioned: Path) -> None:
-    with pytest.raises(BadInput, match="sg_xmls"):
-        read_captioned_pictures(captioned, "train", ENCODER, negated=True)
 
 
 def test_a_data_sets_own_detector_is_preferred(tmp_path: Path) -> None:
@@ -170,7 +160,7 @@ def test_a_data_sets_own_detector_is_preferred(tmp_path: Path) -> None:
             "region_clses": np.zeros(36, np.int32),
         }
         (folder / "region_36_final" / f"{number:012}.npy").write_bytes(pickle.dumps(stored))
-    described = read_captioned_pictures(folder, "train", ENCODER)
+    described = read(folder, "train")
     assert described.raw_version == "visual-genome-36x2048-1"
     assert described.keys == ("images/0003.jpg", "2")  # there is no file of picture 2
     np.testing.assert_array_equal(described.regions_of([1])[0], features[2].astype(np.float16))
@@ -179,8 +169,8 @@ def test_a_data_sets_own_detector_is_preferred(tmp_path: Path) -> None:
 def test_the_vocabulary_is_of_what_is_said_in_training(scenes: Path, captioned: Path) -> None:
     pictures, _ = read_visual_genome(scenes, "train")
     captions = [caption for picture in pictures for caption in picture.captions]
-    assert build_caption_vocabulary(scenes, fewest=12) == build_vocabulary(captions, fewest=12)
-    both = build_caption_vocabulary(scenes, captioned, fewest=12)
+    assert build_description_vocabulary(scenes, fewest=12) == build_vocabulary(captions, fewest=12)
+    both = build_description_vocabulary(scenes, captioned, fewest=12)
     assert {"thing", "caption", "of"} <= set(both.words)
     assert "1.3" not in both.words  # picture 1 is for validation
 
@@ -194,14 +184,14 @@ def test_a_folder_without_data_is_named(files: dict[str, str], reason: str, tmp_
         (tmp_path / name).write_text(text)
         (tmp_path / "images").mkdir()
     with pytest.raises(BadInput, match=reason) as error:
-        read_captioned_pictures(tmp_path, "train", ENCODER)
+        read(tmp_path, "train")
     assert str(tmp_path) in str(error.value)
 
 
 def test_an_unknown_split_lists_those_there_are(scenes: Path, captioned: Path) -> None:
     for folder in (scenes, captioned):
         with pytest.raises(UnknownName, match=r"train, val"):
-            read_captioned_pictures(folder, "all", ENCODER)
+            read(folder, "all")
 
 
 @given(st.lists(st.lists(st.text("abc", min_size=1), min_size=1, max_size=7, unique=True), min_size=1), st.data())
@@ -225,4 +215,4 @@ def test_the_vocabulary_of_real_captions_has_what_people_say() -> None:
     folder = SHARED / "flickr8k"
     if not folder.is_dir():
         pytest.skip(f"{folder} is not here")
-    assert {"dog", "snow", "."} <= set(build_caption_vocabulary(folder, fewest=10).words)
+    assert {"dog", "snow", "."} <= set(build_description_vocabulary(folder, fewest=10).words)

@@ -4,19 +4,15 @@ from viewfinder.data.visual_genome.features import read_global_feature, read_reg
 from viewfinder.data.visual_genome.regions import choose_captions, find_layout, list_splits, read_visual_genome
 from viewfinder.data.visual_genome.words import (
     Vocabulary,
-    add_negations,
     build_vocabulary,
-    draw_absent_names,
     read_vocabulary,
     tokenize,
 )
 
 __all__ = [
     "Vocabulary",
-    "add_negations",
     "build_vocabulary",
     "choose_captions",
-    "draw_absent_names",
     "find_layout",
     "list_splits",
     "read_global_feature",

@@ -1,27 +1,17 @@
-"""The words that Drill-down knows, and its mode in which a user takes something back.
+"""The words that Drill-down knows.
 
 Words are counted over the region descriptions of all pictures; those that are frequent enough are numbered in
 order of first occurrence, after four special ones.
-
-In the `negation` mode of its loader some of a dialogue's sentences are replaced by pairs about a thing that is not in
-the picture: the first asks for it, a later one takes that back. The published mode has 22 and 39 templates; ours are
-as many, in our own words.
-
-    absent = draw_absent_names(picture.objects, [other.objects for other in pictures], 2, rng)
-    sentences = add_negations(choose_captions(picture), absent, rng)
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from viewfinder.data.visual_genome.features import PickledVocabulary, read_pickle
 from viewfinder.errors import BadInput
@@ -129,120 +119,3 @@ def read_vocabulary(path: Path) -> Vocabulary:
     if words[:4] != SPECIAL:
         raise BadInput(f"{path}: idx2word begins with {', '.join(words[:4])}; {', '.join(SPECIAL)} are expected")
     return Vocabulary(words)
-
-
-WANTED = (
-    "{} should be in it",
-    "i am looking for {}",
-    "there is {} somewhere",
-    "i think it shows {}",
-    "show me something with {}",
-    "it has {} in it",
-    "one can see {}",
-    "i remember {} in the scene",
-    "please include {}",
-    "also with {}",
-    "{} is part of the picture",
-    "you can make out {}",
-    "i would like to see {}",
-    "{} appears in it",
-    "the one with {}",
-    "look for {} too",
-    "it contains {}",
-    "there must be {} in the photo",
-    "somewhere in the frame is {}",
-    "find the image that has {}",
-    "{} can be spotted",
-    "among other things {}",
-)
-
-UNWANTED = (
-    "no {} after all",
-    "forget about {}",
-    "without {} please",
-    "{} should not be in it",
-    "i was wrong about {}",
-    "there is no {}",
-    "leave out {}",
-    "i do not want {}",
-    "nothing with {}",
-    "{} is not in the picture",
-    "not the ones that have {}",
-    "take away {}",
-    "on second thought no {}",
-    "it does not have {}",
-    "remove every image with {}",
-    "skip those showing {}",
-    "you can drop {}",
-    "it is free of {}",
-    "i made a mistake there was no {}",
-    "anything but {}",
-    "{} must not appear",
-    "do not show me {}",
-    "i cannot see {} in it",
-    "exclude {}",
-    "ignore what i said about {}",
-    "it was never {}",
-    "there should not be any {}",
-    "none of them with {}",
-    "i see no {}",
-    "rule out {}",
-    "sorry it lacks {}",
-    "avoid {}",
-    "the scene has no {} in it",
-    "pictures that contain {} are wrong",
-    "i no longer want {}",
-    "you will not find {} there",
-    "not {} i was thinking of another photo",
-    "get rid of {}",
-    "{} is missing from it",
-)
-
-
-def add_negations(captions: Sequence[str], absent: Sequence[str], rng: np.random.Generator) -> tuple[str, ...]:
-    """As many sentences as `captions`; the last two for each name in `absent` are replaced by a pair about that name.
-
-    The next sentence is drawn uniformly from what is left to say, so that others come before, between and after the
-    two of a pair.
-
-    Raises:
-        ValueError: there are fewer captions than the pairs need.
-    """
-    if 2 * len(absent) > len(captions):
-        raise ValueError(f"{len(absent)} pairs need {2 * len(absent)} captions to replace; there are {len(captions)}")
-    kept = captions[: len(captions) - 2 * len(absent)]
-    to_say: list[str | tuple[str, str]] = [*kept]
-    for name in absent:
-        first, second = WANTED[rng.integers(len(WANTED))], UNWANTED[rng.integers(len(UNWANTED))]
-        to_say.append((first.replace("{}", name), second.replace("{}", name)))
-    said = []
-    while to_say:
-        position = int(rng.integers(len(to_say)))
-        match to_say[position]:
-            case (first, second):
-                said.append(first)
-                to_say[position] = second
-            case sentence:
-                said.append(sentence)
-                del to_say[position]
-    return tuple(said)
-
-
-def draw_absent_names(
-    present: Collection[str], others: Sequence[Collection[str]], count: int, rng: np.random.Generator
-) -> tuple[str, ...]:
-    """`count` names of things in other pictures (of `others`, drawn uniformly) that are not in this one (`present`).
-
-    Raises:
-        ValueError: the other pictures have fewer such names.
-    """
-    found: dict[str, None] = {}
-    # In a large set the first few draws nearly always suffice; going through all guarantees an end.
-    drawn = rng.integers(len(others), size=8 * count).tolist() if others else []
-    for index in chain(drawn, range(len(others))):
-        if len(found) >= count:
-            break
-        found |= dict.fromkeys(name for name in others[index] if name not in present)
-    if len(found) < count:
-        raise ValueError(f"{count} names are needed that are not in this picture; the others have {len(found)}")
-    return tuple(found)[:count]

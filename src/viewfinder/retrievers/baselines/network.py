@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from viewfinder.data.visual_genome.words import END, SPECIAL
-from viewfinder.retrievers.baselines.settings import LossSettings, ModelSettings, System
+from viewfinder.retrievers.baselines.settings import BaselineLossSettings, BaselineSettings, System
 from viewfinder.retrievers.shared import network as shared
 
 END_NUMBER = SPECIAL.index(END)
@@ -31,7 +31,7 @@ class BaselineNetwork(nn.Module):
     `joint` is the number of the word ";".
     """
 
-    def __init__(self, system: System, settings: ModelSettings, inputs: shared.InputWidths, joint: int) -> None:
+    def __init__(self, system: System, settings: BaselineSettings, inputs: shared.InputWidths, joint: int) -> None:
         super().__init__()
         width = settings.width
         self.system, self.settings, self.joint = system, settings, joint
@@ -105,7 +105,7 @@ def score_pictures(
 
 def retrieval_loss(
     network: BaselineNetwork,
-    loss: LossSettings,
+    loss: BaselineLossSettings,
     states_btd: Float[Tensor, "b t d"],
     vectors_bkd: Float[Tensor, "b k d"],
 ) -> Float[Tensor, ""]:

@@ -15,7 +15,7 @@ from viewfinder.conversation import PictureId
 from viewfinder.data.visual_genome import Vocabulary
 from viewfinder.encoders.base import unit_rows
 from viewfinder.query import Part, Query, RawPictures, Reads, RegionSpace, ResolvedTurn
-from viewfinder.retrievers.baselines.settings import ModelSettings
+from viewfinder.retrievers.baselines.settings import BaselineSettings
 from viewfinder.retrievers.shared.numpy_network import (
     Arrays,
     numpy_project_regions,
@@ -35,7 +35,7 @@ Said = tuple[int, str]
 
 @dataclass(frozen=True, eq=False)
 class BaselineState:
-    """What was said, the vectors that pictures are compared with (r-rankfusion: one a sentence), and what it carries.
+    """All sentences so far, the vectors that pictures are compared with (r-rankfusion: one a sentence), and a memory.
 
     `memory_d` is the context of hre and r-hre; for r-re, the state of its GRU at the last joint.
     """
@@ -53,7 +53,7 @@ class Baseline:
     def __init__(self, weights: Weights) -> None:
         card, self.trained_on = weights.card, weights.card.trained_on
         self.name = card.system
-        self.settings = read_card_settings(ModelSettings, card)
+        self.settings = read_card_settings(BaselineSettings, card)
         self._arrays: Arrays = weights.arrays
         self._vocabulary = Vocabulary.of_settings(card.settings)
         self._joint = self._vocabulary.number_of(JOINT)
@@ -62,7 +62,7 @@ class Baseline:
         self.space = RegionSpace(
             name=f"{self.name}-{weights.fingerprint}",
             raw_version=card.encoder,
-            project=self._project,
+            project=self._project_pictures,
             regions=1 if whole else card.settings["regions"],
             width=self.settings.width,
             temperature=self.settings.factor,
@@ -79,7 +79,7 @@ class Baseline:
         """The state with the turn's sentences read."""
         heard = verbalize_turn(turn)
         for sentence in heard.sentences:
-            state = self._read(replace(state, said=(*state.said, (turn.number, sentence))), sentence)
+            state = self._read_sentence(replace(state, said=(*state.said, (turn.number, sentence))), sentence)
         return replace(state, excluded=heard.after(state.excluded), adapters=(*state.adapters, *heard.adapters))
 
     def query(self, state: BaselineState) -> Query:
@@ -101,7 +101,7 @@ class Baseline:
 
     # -- inside
 
-    def _read(self, state: BaselineState, sentence: str) -> BaselineState:
+    def _read_sentence(self, state: BaselineState, sentence: str) -> BaselineState:
         """Like `BaselineNetwork.read_dialogues`, one sentence at a time."""
         numbers = self._vocabulary.encode(sentence)
         if self.name == "r-re":
@@ -114,7 +114,7 @@ class Baseline:
         context_d = numpy_update_cell(self._arrays, "update", query_d, state.memory_d)
         return replace(state, memory_d=context_d, vectors=(context_d,))
 
-    def _project(self, raw: RawPictures) -> Float32[np.ndarray, "n k d"]:
+    def _project_pictures(self, raw: RawPictures) -> Float32[np.ndarray, "n k d"]:
         raw_nke = raw.whole_ng[:, None] if raw.regions_nre is None else raw.regions_nre
         if self.name == "hre" and self.settings.pooled:
             raw_nke = np.asarray(raw_nke, np.float32).mean(axis=1, keepdims=True)

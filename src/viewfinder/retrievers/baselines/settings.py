@@ -17,7 +17,7 @@ SYSTEMS: tuple[System, ...] = get_args(System)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelSettings(RegionSettings):
+class BaselineSettings(RegionSettings):
     """The network of any of the four.
 
     Attributes:
@@ -33,16 +33,16 @@ class ModelSettings(RegionSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class LossSettings:
-    """What is minimised."""
+class BaselineLossSettings:
+    """The loss of a training."""
 
     kind: Literal["hardest", "every"] = "hardest"  # the hardest decoy of the batch (published), or every decoy
     margin: float = 0.2  # by which the right picture must be ahead of a decoy
 
 
 @dataclass(frozen=True, kw_only=True)
-class Preset(DescriptionPreset):
+class BaselinePreset(DescriptionPreset):
     """A table of presets.toml."""
 
-    model: ModelSettings
-    loss: LossSettings
+    model: BaselineSettings
+    loss: BaselineLossSettings

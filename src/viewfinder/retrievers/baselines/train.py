@@ -11,7 +11,7 @@ from torch import Tensor
 from viewfinder.errors import UnknownName
 from viewfinder.retrievers.baselines.network import BaselineNetwork, fuse_ranks, retrieval_loss, score_pictures
 from viewfinder.retrievers.baselines.retriever import JOINT
-from viewfinder.retrievers.baselines.settings import SYSTEMS, Preset
+from viewfinder.retrievers.baselines.settings import SYSTEMS, BaselinePreset
 from viewfinder.retrievers.shared.description_training import (
     DescriptionDialogues,
     DialogueBatch,
@@ -31,7 +31,7 @@ def train(plan: TrainPlan) -> TrainingResult:
     system = next((system for system in SYSTEMS if system == plan.system), None)
     if system is None:
         raise UnknownName(f"no baseline is called {plan.system!r}; there are: {', '.join(SYSTEMS)}")
-    preset, start = read_preset(plan, PRESETS, Preset)
+    preset, start = read_preset(plan, PRESETS, BaselinePreset)
     whole = plan.system == "hre" and not preset.model.pooled
     data = read_description_data(plan, preset, start, whole=whole, regions=not whole)
     seed_all(plan.seed)
@@ -48,26 +48,30 @@ def train(plan: TrainPlan) -> TrainingResult:
         plan.out,
         network=network,
         settings={"model": asdict(preset.model), "loss": asdict(preset.loss)},
-        loss=lambda module, batch: (_taken(module, preset, batch)[2], {}),
+        loss=lambda module, batch: (_read_batch(module, preset, batch)[2], {}),
         validate=partial(validate_network, preset=preset, dialogues=data.val),
         training=preset.training,
         selects=preset.selects,
     )
 
 
-def validate_network(network: BaselineNetwork, *, preset: Preset, dialogues: DescriptionDialogues) -> dict[str, float]:
-    """What validation measures: the loss and recall of the protocol's fixed dialogues."""
+def validate_network(
+    network: BaselineNetwork, *, preset: BaselinePreset, dialogues: DescriptionDialogues
+) -> dict[str, float]:
+    """The figures of validation: loss and recall over the protocol's fixed dialogues."""
 
     def score(states_btd: Tensor, vectors_nkd: Tensor) -> list[Tensor]:
         found_tnb = score_pictures(network, states_btd, vectors_nkd)
         return list(fuse_ranks(found_tnb) if network.system == "r-rankfusion" else found_tnb)
 
     return validate_dialogues(
-        dialogues, preset.batch, next(network.parameters()).device, partial(_taken, network, preset), score
+        dialogues, preset.batch, next(network.parameters()).device, partial(_read_batch, network, preset), score
     )
 
 
-def _taken(network: BaselineNetwork, preset: Preset, batch: DialogueBatch) -> tuple[Tensor, Tensor, Tensor]:
+def _read_batch(
+    network: BaselineNetwork, preset: BaselinePreset, batch: DialogueBatch
+) -> tuple[Tensor, Tensor, Tensor]:
     """A batch: its pictures' vectors, its dialogues' vectors after every turn, and the loss."""
     vectors_bkd = network.project_pictures(batch.regions_bke, batch.whole_bg)
     states_btd = network.read_dialogues(batch.said, batch.lengths_bt)

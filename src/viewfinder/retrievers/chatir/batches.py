@@ -31,7 +31,7 @@ MASK = "[MASK]"
 VARIANTS = 4
 """How many ways the words of a text are hidden; each has a sentence vector of its own."""
 
-VALIDATED = 1000
+MAX_VALIDATED = 1000
 """How many evenly spaced pictures validation takes; each one's dialogue looks for it among all of them."""
 
 Unit = TypeVar("Unit")
@@ -39,7 +39,7 @@ Numbers = Int[np.ndarray, " b"]
 
 
 class VisibleParts(NamedTuple):
-    """What is left of b dialogues: captions, and of t rounds the questions and the answers."""
+    """The parts of b dialogues that are not hidden: captions, and of t rounds the questions and the answers."""
 
     captions_b: Bool[np.ndarray, " b"]
     questions_bt: Bool[np.ndarray, "b t"]
@@ -49,7 +49,7 @@ class VisibleParts(NamedTuple):
 def draw_masks(
     masking: Masking, share: float, rounds_b: Numbers, columns: int, rng: np.random.Generator
 ) -> VisibleParts:
-    """What is left of dialogues with these numbers of rounds; tokens are not hidden here.
+    """Draws which parts of dialogues stay visible, by their numbers of rounds; tokens are not hidden here.
 
     Every strategy draws equally many numbers, so that dialogues are the same whatever is hidden of them.
     """
@@ -110,7 +110,7 @@ class SentenceTensors:
         row_of = {"": 0} | {text: row for row, text in enumerate(known.texts, start=1)}
         self._captions_d = np.array([row_of[text] for text in captions], np.intp)
         self._questions_dr, self._answers_dr = (
-            _table([[row_of[one[part]] for one in rounds] for rounds in said]) for part in (0, 1)
+            _pad_rows([[row_of[one[part]] for one in rounds] for rounds in said]) for part in (0, 1)
         )
         self._variants_nk = np.tile(np.arange(len(known) + 1)[:, None], VARIANTS)
         for text, some in zip(texts, variants, strict=bool(hidden)):
@@ -165,13 +165,15 @@ class TokenTensors:
     ) -> tuple[Tensor, ...]:
         """Token numbers (b l), padded with zeros, and their mask (b l); otherwise as `SentenceTensors`."""
         rows = [
-            self._ids(dialogue, rounds, VisibleParts(*(one[row] for one in there)), rng)
+            self._join_tokens(dialogue, rounds, VisibleParts(*(one[row] for one in there)), rng)
             for row, (dialogue, rounds) in enumerate(zip(dialogues_b.tolist(), rounds_b.tolist(), strict=True))
         ]
         lengths_b = np.array([len(ids) for ids in rows])
-        return torch.from_numpy(_table(rows)), torch.from_numpy(np.arange(lengths_b.max()) < lengths_b[:, None])
+        return torch.from_numpy(_pad_rows(rows)), torch.from_numpy(np.arange(lengths_b.max()) < lengths_b[:, None])
 
-    def _ids(self, dialogue: int, rounds: int, there: VisibleParts, rng: np.random.Generator | None) -> list[int]:
+    def _join_tokens(
+        self, dialogue: int, rounds: int, there: VisibleParts, rng: np.random.Generator | None
+    ) -> list[int]:
         """The tokens of one dialogue, some of them hidden."""
         text, said = self._dialogues[dialogue]
         caption = self._known[text] if there.captions_b else []
@@ -188,7 +190,7 @@ class TokenTensors:
         return self._tokens.join(caption, shown)
 
 
-def _table(rows: Sequence[Sequence[int]]) -> Int[np.ndarray, "d r"]:
+def _pad_rows(rows: Sequence[Sequence[int]]) -> Int[np.ndarray, "d r"]:
     """Lists of numbers as one table, padded with zeros; at least one column."""
     table_dr = np.zeros((len(rows), max(1, *map(len, rows))), np.intp)
     for row, numbers in enumerate(rows):
@@ -219,7 +221,7 @@ class ChatirBatches:
         """Batches of dialogues, read up to `rounds`; training hides a `share` of what `masking` says.
 
         `pictures_px` is what is known of every picture: its vector if that is frozen, else its raw vector; `unasked`
-        the share of rounds that training reads as if nobody had asked.
+        the share of rounds that training reads without their question.
         """
         self._tensors, self._pictures_px, self._rounds = tensors, pictures_px, rounds
         self._masking, self._share, self._unasked = masking, share, unasked
@@ -247,20 +249,20 @@ class ChatirBatches:
             number_b = (which_b * self._count_p[pictures_b]).astype(np.intp)
             dialogues_b = self._numbers[self._first_p[pictures_b] + number_b]
             most_b = np.minimum(self._rounds_d[dialogues_b], self._rounds)
-            return self._batch(pictures_b, dialogues_b, (far_b * (most_b + 1)).astype(np.intp), rng)
+            return self._make_batch(pictures_b, dialogues_b, (far_b * (most_b + 1)).astype(np.intp), rng)
 
         return draw_epochs(len(self._count_p), size, draw_batch)(epoch, seed)
 
     def fixed(self, rounds: int, size: int) -> Iterator[ChatirBatch]:
         """The first dialogue about each of some evenly spaced pictures, up to this round; nothing is hidden."""
-        count = min(len(self._count_p), VALIDATED)
+        count = min(len(self._count_p), MAX_VALIDATED)
         chosen = np.linspace(0, len(self._count_p) - 1, count).round().astype(np.intp)
         for at in range(0, count, size):
             pictures_b = chosen[at : at + size]
             dialogues_b = self._numbers[self._first_p[pictures_b]]
-            yield self._batch(pictures_b, dialogues_b, np.minimum(self._rounds_d[dialogues_b], rounds), None)
+            yield self._make_batch(pictures_b, dialogues_b, np.minimum(self._rounds_d[dialogues_b], rounds), None)
 
-    def _batch(
+    def _make_batch(
         self, pictures_b: Numbers, dialogues_b: Numbers, rounds_b: Numbers, rng: np.random.Generator | None
     ) -> ChatirBatch:
         columns, told_b = self._tensors.columns, self._informative_dr[dialogues_b, rounds_b]

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import sigmoid
 
-from viewfinder.retrievers.chatir.settings import MAX_SCALE, LossSettings
+from viewfinder.retrievers.chatir.settings import MAX_SCALE, ChatirLossSettings
 from viewfinder.retrievers.shared.network import contrastive_loss
 
 
@@ -29,7 +29,7 @@ def recall_surrogate_loss(
 
 
 def dialogue_retrieval_loss(
-    loss: LossSettings,
+    loss: ChatirLossSettings,
     log_scale: Float[Tensor, ""],
     dialogues_bd: Float[Tensor, "b d"],
     pictures_bd: Float[Tensor, "b d"],

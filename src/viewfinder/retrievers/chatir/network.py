@@ -40,7 +40,7 @@ from viewfinder.retrievers.chatir.settings import PROBE, ModelSettings
 from viewfinder.retrievers.shared.network import EPS, add_scale, scale_raw
 from viewfinder.training.layers import FeedForward, measure_scale, principal_components
 
-TEXTS_AT_ONCE = 16
+MAX_TEXTS_AT_ONCE = 16
 """How many texts of about the same length go through a text encoder together."""
 
 FIRST_SCALE = 10.0
@@ -58,7 +58,7 @@ BLIP, BLIP_TEXT = "blip", "blip_text_model"
 
 
 class DialogueEncoder(nn.Module, ABC):
-    """What both ways of reading share: the space of pictures, and the scale of the contrastive loss."""
+    """The space of pictures and the scale of the contrastive loss, which both ways of reading share."""
 
     def __init__(self, settings: ModelSettings, raw_width: int) -> None:
         super().__init__()
@@ -136,7 +136,7 @@ class SentenceDialogueEncoder(DialogueEncoder):
         read_bcw = self.caption(captions_bs)[:, None]
         if rounds_bts.shape[1]:
             rounds_there_bt = there_bc[:, 1:]
-            rounds_btw = _scatter(self.round(rounds_bts[rounds_there_bt]), rounds_there_bt)
+            rounds_btw = _scatter_tokens(self.round(rounds_bts[rounds_there_bt]), rounds_there_bt)
             read_bcw = torch.cat([read_bcw, rounds_btw], dim=1)
         read_blw = pad(read_bcw, (0, 0, 1, 0))
         tokens_pw = (read_blw + self.positions[: read_blw.shape[1]])[there_bl]
@@ -145,7 +145,7 @@ class SentenceDialogueEncoder(DialogueEncoder):
         if self.settings.pooling == "first":
             pooled_bw = tokens_pw[there_bl.sum(dim=1).cumsum(dim=0) - there_bl.sum(dim=1)]
         else:
-            pooled_bw = _scatter(tokens_pw, there_bl).sum(dim=1) / there_bl.sum(dim=1, keepdim=True)
+            pooled_bw = _scatter_tokens(tokens_pw, there_bl).sum(dim=1) / there_bl.sum(dim=1, keepdim=True)
         return normalize(self.out(self.last(pooled_bw)), dim=-1, eps=EPS)
 
 
@@ -164,7 +164,7 @@ class TokenDialogueEncoder(DialogueEncoder):
         lengths_b = there_bl.sum(dim=1)
         order_b = lengths_b.argsort()
         pooled = []
-        for rows in torch.split(order_b, TEXTS_AT_ONCE):  # texts of similar length together, with little padding
+        for rows in torch.split(order_b, MAX_TEXTS_AT_ONCE):  # texts of similar length together, with little padding
             longest = int(lengths_b[rows].max())
             ids_al, there_al = ids_bl[rows, :longest], there_bl[rows, :longest]
             states_alw = self.text(input_ids=ids_al, attention_mask=there_al.long()).last_hidden_state
@@ -194,7 +194,7 @@ class TransformerBlock(nn.Module):
         """The tokens present, after attending to those of their dialogue; nothing is computed for the others."""
         normed_pw = self.before_attention(tokens_pw)
         query_bhlv, key_bhlv, value_bhlv = (
-            _scatter(part(normed_pw), there_bl).view(*there_bl.shape, self.heads, -1).transpose(1, 2)
+            _scatter_tokens(part(normed_pw), there_bl).view(*there_bl.shape, self.heads, -1).transpose(1, 2)
             for part in (self.query, self.key, self.value)
         )
         share = self.dropout.p if self.training else 0.0
@@ -207,7 +207,7 @@ class TransformerBlock(nn.Module):
         return tokens_pw + mapped_pw
 
 
-def _scatter(tokens_pw: Float[Tensor, "p w"], there_bl: Bool[Tensor, "b l"]) -> Float[Tensor, "b l w"]:
+def _scatter_tokens(tokens_pw: Float[Tensor, "p w"], there_bl: Bool[Tensor, "b l"]) -> Float[Tensor, "b l w"]:
     """The tokens present, at their positions; zeros elsewhere."""
     spread_blw = tokens_pw.new_zeros((*there_bl.shape, tokens_pw.shape[-1]))
     return spread_blw.index_put((there_bl,), tokens_pw)
@@ -232,7 +232,7 @@ class TextModel:
     projection: nn.Linear | None = None
 
     def record(self) -> dict[str, Any]:
-        """What a card needs so that `build_text_encoder` can rebuild the network, and texts become the same tokens."""
+        """The record for a card: `build_text_encoder` rebuilds the network from it, and it holds the tokenizer."""
         config: Any = self.network.config
         return {
             # Through its own JSON: a config's dict may hold types of torch.

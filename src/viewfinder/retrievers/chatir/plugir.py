@@ -27,13 +27,13 @@ no not yes one some any what which who where when how do does can you see pictur
 SMALL_WORDS = frozenset(_SMALL.split())
 """Words that need not survive in a caption."""
 
-KEPT = 0.6
+MIN_KEPT_SHARE = 0.6
 """The share of a caption's other words that its new form must contain."""
 
-MAX_WORDS, MAX_TOKENS = 70, 64
+MAX_CAPTION_WORDS, MAX_TOKENS = 70, 64
 """How many different words a caption may have, and how many tokens the model may write."""
 
-SECONDS = 10.0
+MAX_SECONDS = 10.0
 """For a turn, paraphrase included."""
 
 ELSE = "What else is there to say?"
@@ -87,7 +87,7 @@ class PlugirRetriever:
     reads: ClassVar[Reads] = Reads()
     trained_on: ClassVar[None] = None  # what the language model was trained on is not ours
 
-    def __init__(self, model: LanguageModel, seconds: float = SECONDS) -> None:
+    def __init__(self, model: LanguageModel, seconds: float = MAX_SECONDS) -> None:
         self._model, self._seconds = model, seconds
         self.fingerprint = f"rewritten by {model.name}"
 
@@ -106,7 +106,7 @@ class PlugirRetriever:
             pieces: tuple[tuple[int, str], ...] = ((turn.number, caption),)
             if state.caption:
                 try:
-                    caption = self._rewrite(state.caption, question or ELSE, said)
+                    caption = self._rewrite_caption(state.caption, question or ELSE, said)
                     pieces = ((turn.number, caption),)
                 except LanguageModelFailed as error:
                     caption, pieces = f"{state.caption}, {caption}", (*state.pieces, *pieces)
@@ -121,23 +121,23 @@ class PlugirRetriever:
         part = Part("words", state.turn, state.caption, 1.0, state.words([state.caption])[0], holds=state.pieces)
         return Query((part,), excluded=state.excluded, adapters=state.adapters)
 
-    def _rewrite(self, caption: str, question: str, said: str) -> str:
+    def _rewrite_caption(self, caption: str, question: str, said: str) -> str:
         """One caption of both; a paraphrase if the model changed nothing.
 
         Raises:
             LanguageModelFailed: it fails, or loses what was said before or now.
         """
-        new = self._complete(_REWRITE.format(caption=caption, question=question, answer=said))
+        new = self._complete_prompt(_REWRITE.format(caption=caption, question=question, answer=said))
         unchanged = same_words(new, caption)
         if unchanged:
-            new = self._complete(_PARAPHRASE.format(caption=caption))
+            new = self._complete_prompt(_PARAPHRASE.format(caption=caption))
         if not keeps_content(new, caption):
             raise LanguageModelFailed(f"{self._model.name}: the new caption loses what was said before")
         if not unchanged and not mentions_answer(new, question, said):
             raise LanguageModelFailed(f"{self._model.name}: the new caption has nothing of what was said")
         return new
 
-    def _complete(self, prompt: str) -> str:
+    def _complete_prompt(self, prompt: str) -> str:
         return self._model.complete(prompt, most_tokens=MAX_TOKENS, seconds=self._seconds / 2).strip(" \"'")
 
 
@@ -159,8 +159,8 @@ def keeps_content(new: str, caption: str) -> bool:
     >>> keeps_content("a red sofa", "a dog lying on a sofa")
     False
     """
-    there, wanted = set(singular_words(new)), _telling(caption)
-    return len(there) <= MAX_WORDS and len(wanted & there) >= KEPT * len(wanted)
+    there, wanted = set(singular_words(new)), _pick_content_words(caption)
+    return len(there) <= MAX_CAPTION_WORDS and len(wanted & there) >= MIN_KEPT_SHARE * len(wanted)
 
 
 def mentions_answer(new: str, question: str, said: str) -> bool:
@@ -171,14 +171,14 @@ def mentions_answer(new: str, question: str, said: str) -> bool:
     >>> mentions_answer("a white ball", "What colour?", "black")
     False
     """
-    told = _telling(said)
+    told = _pick_content_words(said)
     if not told and set(singular_words(said)) & {"no", "not", "none"}:
         return True
-    wanted = told or _telling(question)
+    wanted = told or _pick_content_words(question)
     return not wanted or bool(wanted & set(singular_words(new)))
 
 
-def _telling(text: str) -> set[str]:
+def _pick_content_words(text: str) -> set[str]:
     return set(singular_words(text)) - SMALL_WORDS
 
 

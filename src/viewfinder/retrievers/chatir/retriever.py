@@ -62,7 +62,7 @@ def informative_rounds(rounds: Iterable[tuple[str, str]], *, verbatim: bool = Fa
 
 
 def negated_round(sentence: str) -> RoundText:
-    """What is not there, as dialogues say it: a question answered no. `sentence` comes from `verbalize_turn`.
+    """A refusal as dialogues have it: a question answered no. `sentence` comes from `verbalize_turn`.
 
     >>> str(negated_round("there is no dog and no cat")), str(negated_round("there are no people"))
     ('is there a dog or a cat? no', 'are there any people? no')
@@ -121,7 +121,7 @@ class SentenceReader:
     def read_part(
         self, said: RoundText, kind: Literal["caption", "round"], sentences: SentenceEncoder | None
     ) -> DialoguePart:
-        """What was said, and its token.
+        """The caption or the round with the vector that the transformer reads of it.
 
         Raises:
             EncoderMismatch: the session's sentence vectors are of another version.
@@ -171,9 +171,9 @@ class DialogueTokens:
     def join(self, caption: Tokens, rounds: Sequence[Sequence[Tokens]]) -> list[int]:
         """Caption and rounds (each a question and an answer) with the separators between them.
 
-        Empty parts (a question that nobody asked) are dropped with their separator. If the whole is too long, the
-        oldest rounds are dropped; the caption and the newest round always stay, cut if even they are too long. A text
-        read verbatim is cut at its end.
+        Empty parts (the question of an unasked statement) are dropped with their separator. If the whole is too long,
+        the oldest rounds are dropped; the caption and the newest round always stay, cut if even they are too long. A
+        text read verbatim is cut at its end.
         """
         for first in range(max(len(rounds), 1)):
             kept = rounds[first:]
@@ -207,7 +207,7 @@ class TokenReader:
     def read_part(
         self, said: RoundText, kind: Literal["caption", "round"], sentences: SentenceEncoder | None
     ) -> DialoguePart:
-        """What was said, unchanged: tokens are read only in context."""
+        """The caption or the round as text: its tokens are read only in context."""
         return DialoguePart(said)
 
     def encode(self, caption: DialoguePart | None, rounds: Sequence[DialoguePart]) -> Float32[np.ndarray, " d"]:
@@ -248,9 +248,8 @@ class Chatir:
         reader = TokenReader if self.settings.reads == "tokens" else SentenceReader
         self._reader = reader(weights, self.settings)
         self._sharpness = Query(()).sharpness
-        loss = weights.card.settings.get("loss", {})
-        if loss.get("kind") == "contrastive":  # old cards name their own bound
-            self._sharpness = min(math.exp(float(weights.arrays["log_scale"])), loss.get("most_scale", MAX_SCALE))
+        if weights.card.settings.get("loss", {}).get("kind") == "contrastive":
+            self._sharpness = min(math.exp(float(weights.arrays["log_scale"])), MAX_SCALE)
         self._pictures = dict(weights.arrays)
         if (components_gd := weights.arrays.get("components")) is not None:  # a linear map, too
             self._pictures["project.weight"] = np.ascontiguousarray(components_gd.T)
@@ -258,7 +257,7 @@ class Chatir:
         self.reads = Reads()
         if self.settings.image != "shared":
             name, width = f"{SYSTEM}-{weights.fingerprint}", self.settings.image_width
-            self.reads = Reads(RegionSpace.of_wholes(name, self.encoder, self._project, width))
+            self.reads = Reads(RegionSpace.of_wholes(name, self.encoder, self._project_pictures, width))
 
     def begin(self) -> ChatirState:
         """Nothing said."""
@@ -286,7 +285,7 @@ class Chatir:
         return ChatirState(caption, rounds, turns, heard.after(state.excluded), lines)
 
     def query(self, state: ChatirState) -> Query:
-        """What each turn added to the vector of the dialogue."""
+        """One part a turn: how far it moved the vector of the dialogue."""
         is_global = self.reads.space is None
         return Query(
             turn_parts(state.turns, "words" if is_global else "regions"),
@@ -297,7 +296,7 @@ class Chatir:
             self._sharpness,
         )
 
-    def _project(self, raw: RawPictures) -> Float32[np.ndarray, "n 1 d"]:
+    def _project_pictures(self, raw: RawPictures) -> Float32[np.ndarray, "n 1 d"]:
         return numpy_project_regions(self._pictures, "project", raw.whole_ng[:, None], scaled_by="whole")
 
 

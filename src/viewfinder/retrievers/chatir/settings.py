@@ -68,8 +68,8 @@ class ModelSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LossSettings:
-    """What is minimised.
+class ChatirLossSettings:
+    """The loss of a training.
 
     Attributes:
         kind: "surrogate" of Recall@K, dialogues looking for pictures (paper), for a network that starts from trained
@@ -84,7 +84,7 @@ class LossSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Preset:
+class ChatirPreset:
     """A table of presets.toml.
 
     Attributes:
@@ -93,7 +93,7 @@ class Preset:
     """
 
     model: ModelSettings
-    loss: LossSettings
+    loss: ChatirLossSettings
     training: TrainingSettings
     batch: int = 256  # dialogues a step, over all processes
     rounds: int = 10  # a dialogue is read up to a random round, at most this one; 0: captions only

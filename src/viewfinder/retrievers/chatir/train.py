@@ -25,7 +25,7 @@ from viewfinder.retrievers.chatir.network import (
     build_text_encoder,
     load_text_model,
 )
-from viewfinder.retrievers.chatir.settings import MASKED_SHARE, LossSettings, Preset
+from viewfinder.retrievers.chatir.settings import MASKED_SHARE, ChatirLossSettings, ChatirPreset
 from viewfinder.retrievers.shared.network import DEPTH
 from viewfinder.retrievers.shared.picture_dialogues import (
     PictureDialogues,
@@ -38,13 +38,13 @@ from viewfinder.training import Card, TrainingJob, TrainingResult, gather_with_g
 SYSTEM = "chatir"
 PRESETS = Path(__file__).with_name("presets.toml")
 
-PICTURES_AT_ONCE = 1024
+MAX_PICTURES_AT_ONCE = 1024
 """How many pictures' vectors are computed together."""
 
 
 def train(plan: TrainPlan) -> TrainingResult:
     """Train as the plan says; `plan.resume` continues an interrupted training. Raises as `train_system`."""
-    preset, start = read_preset(plan, PRESETS, Preset)
+    preset, start = read_preset(plan, PRESETS, ChatirPreset)
     if start is None and preset.model.reads == "sentences":
         # A round that training never read could not be read later.
         preset = replace(preset, model=replace(preset.model, rounds=min(preset.model.rounds, preset.rounds)))
@@ -54,8 +54,8 @@ def train(plan: TrainPlan) -> TrainingResult:
         TrainingJob(
             network=network,
             batches=partial(train.epoch, preset.batch),
-            loss=partial(_lost, settings=preset.loss),
-            settings=replace(preset.training, seed=plan.seed),
+            loss=partial(_measure_loss, settings=preset.loss),
+            settings=preset.training,
             card=card,
             validate=partial(validate_encoder, preset=preset, batches=val),
             selects=preset.selects,
@@ -66,7 +66,9 @@ def train(plan: TrainPlan) -> TrainingResult:
     )
 
 
-def _lost(network: DialogueEncoder, batch: ChatirBatch, *, settings: LossSettings) -> tuple[Tensor, dict[str, Tensor]]:
+def _measure_loss(
+    network: DialogueEncoder, batch: ChatirBatch, *, settings: ChatirLossSettings
+) -> tuple[Tensor, dict[str, Tensor]]:
     """The loss of a batch among the batches of all processes."""
     dialogues_bd, pictures_bd = map(gather_with_gradient, _encode_batch(network, batch))
     loss = dialogue_retrieval_loss(settings, network.log_scale, dialogues_bd, pictures_bd)
@@ -80,8 +82,8 @@ def _encode_batch(network: DialogueEncoder, batch: ChatirBatch) -> tuple[Float[T
     return network.encode_dialogues(*batch.dialogues), pictures_bd
 
 
-def validate_encoder(network: DialogueEncoder, *, preset: Preset, batches: ChatirBatches) -> dict[str, float]:
-    """What validation measures: each dialogue looks for its picture among those of all of them, after every round.
+def validate_encoder(network: DialogueEncoder, *, preset: ChatirPreset, batches: ChatirBatches) -> dict[str, float]:
+    """The figures of validation: each dialogue looks for its picture among those of all dialogues, after every round.
 
     "loss" is the batch loss, averaged over all lengths of a dialogue; "recall" is Recall@10, averaged likewise;
     "first" and "last" are Recall@10 before any round and after all, "hits" the share that was among the first ten at
@@ -115,23 +117,14 @@ def validate_encoder(network: DialogueEncoder, *, preset: Preset, batches: Chati
 # -- the training data
 
 
-def _read_dialogues(plan: TrainPlan, split: str, pattern: str) -> PictureDialogues:
-    """The dialogues of a split in all data sets of a plan."""
-    parts = []
-    for folder in plan.data:
-        place = plan.features_of(folder)
-        part = read_picture_dialogues(folder, split, plan.encoder, pattern, features_folder=place, notify=plan.notify)
-        if split == "train":
-            plan.note_training(folder, part.keys)
-        parts.append(part)
-    return join_picture_dialogues(parts)
-
-
 def prepare_training(
-    plan: TrainPlan, preset: Preset, start: Card | None
+    plan: TrainPlan, preset: ChatirPreset, start: Card | None
 ) -> tuple[DialogueEncoder, Card, ChatirBatches, ChatirBatches]:
     """The initial network, its card, and the dialogues of both splits. Raises as `train_system`."""
-    sets = [_read_dialogues(plan, split, preset.dialogues) for split in ("train", "val")]
+    sets = [
+        join_picture_dialogues([read_picture_dialogues(plan, folder, split, preset.dialogues) for folder in plan.data])
+        for split in ("train", "val")
+    ]
     shared, raw_pg = preset.model.image == "shared", sets[0].raw_ng
     seen = [one.raw_ng for one in sets]
     if shared:
@@ -174,7 +167,7 @@ class _Reading:
     text: dict[str, Any] | None = None
 
 
-def _read_tokens(preset: Preset, start: Card | None, sets: Sequence[PictureDialogues]) -> _Reading:
+def _read_tokens(preset: ChatirPreset, start: Card | None, sets: Sequence[PictureDialogues]) -> _Reading:
     """By the text model of the preset, or that of the checkpoint it starts from."""
     model = preset.model
     if start is None:
@@ -188,21 +181,23 @@ def _read_tokens(preset: Preset, start: Card | None, sets: Sequence[PictureDialo
     network = TokenDialogueEncoder(model, sets[0].raw_ng.shape[1], text.network)
     if text.projection is not None and text.projection.weight.shape == network.out.weight.shape:
         network.out.load_state_dict(text.projection.state_dict())
-    tensors = [TokenTensors(one, text, model, share) for one, share in zip(sets, _hidden(preset), strict=True)]
+    tensors = [
+        TokenTensors(one, text, model, share) for one, share in zip(sets, _list_hidden_shares(preset), strict=True)
+    ]
     return _Reading(network, tensors, text=text.record())
 
 
-def _read_sentences(preset: Preset, plan: TrainPlan, sets: Sequence[PictureDialogues]) -> _Reading:
+def _read_sentences(preset: ChatirPreset, plan: TrainPlan, sets: Sequence[PictureDialogues]) -> _Reading:
     """By the vectors of the plan's frozen sentence encoder."""
     tensors = [
         SentenceTensors(one, plan.sentences, preset.model.rounds, share)
-        for one, share in zip(sets, _hidden(preset), strict=True)
+        for one, share in zip(sets, _list_hidden_shares(preset), strict=True)
     ]
     network = SentenceDialogueEncoder(preset.model, sets[0].raw_ng.shape[1], tensors[0].width)
     return _Reading(network, tensors, tensors[0].version)
 
 
-def _hidden(preset: Preset) -> tuple[float, float]:
+def _list_hidden_shares(preset: ChatirPreset) -> tuple[float, float]:
     """The share of words that are hidden in training and in validation."""
     return (MASKED_SHARE if preset.mask == "tokens" else 0.0, 0.0)
 
@@ -213,6 +208,6 @@ def _encode_frozen(network: DialogueEncoder, pictures_px: Float[np.ndarray, "p x
     if network.settings.image == "learned":
         return pictures_py
     device = network.log_scale.device
-    runs = (pictures_py[at : at + PICTURES_AT_ONCE] for at in range(0, len(pictures_py), PICTURES_AT_ONCE))
+    runs = (pictures_py[at : at + MAX_PICTURES_AT_ONCE] for at in range(0, len(pictures_py), MAX_PICTURES_AT_ONCE))
     with torch.no_grad():
         return torch.cat([network.encode_pictures(run.to(device)) for run in runs])

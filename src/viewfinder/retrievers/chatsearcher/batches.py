@@ -17,7 +17,7 @@ from torch import Tensor
 
 from viewfinder.data.chatsearch import ImageItem, TextItem
 from viewfinder.errors import BadInput
-from viewfinder.retrievers.chatsearcher.sequence import ExampleTurn, SequenceCodec, TokenSequence, TrainingExample
+from viewfinder.retrievers.chatsearcher.sequence import SequenceCodec, TokenSequence, TrainingExample, TrainingTurn
 from viewfinder.retrievers.chatsearcher.settings import ExampleKind, Stage
 from viewfinder.training import Batches, count_processes
 
@@ -102,13 +102,13 @@ def fit_example(codec: SequenceCodec, example: TrainingExample, longest: int) ->
 
 
 def keep_texts(example: TrainingExample) -> TrainingExample | None:
-    """What an example says, without its pictures; None if it says nothing."""
+    """An example without its pictures; None if it has no words."""
     spoken = [(turn.role, tuple(item for item in turn.items if isinstance(item, TextItem))) for turn in example.turns]
-    turns = tuple(ExampleTurn(role, items) for role, items in spoken if items)
+    turns = tuple(TrainingTurn(role, items) for role, items in spoken if items)
     return TrainingExample(turns, example.kind) if turns else None
 
 
-def compares(example: TrainingExample) -> bool:
+def asks_about_picture(example: TrainingExample) -> bool:
     """Whether a user says something when a picture was seen already, in this turn or before."""
     seen = False
     for turn in example.turns:
@@ -120,7 +120,7 @@ def compares(example: TrainingExample) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class StageExamples:
-    """What a stage learns from."""
+    """The training examples of a stage, and their encoding."""
 
     examples: tuple[TrainingExample, ...]  # of all kinds, one kind after the other
     counts: Mapping[ExampleKind, int]  # how many there are of each kind
@@ -197,7 +197,7 @@ def mix_examples(
 def bucket_by_length(
     numbers_n: Int[np.ndarray, " n"], lengths_n: Int[np.ndarray, " n"], batch: int, draw: np.random.Generator
 ) -> Int[np.ndarray, " m"]:
-    """The same numbers, in batches of similar length, without those that do not fill the last batch."""
+    """Numbers in batches of similar length, without those that do not fill the last batch."""
     whole = len(numbers_n) - len(numbers_n) % batch
     chunk = TOGETHER * batch
     parts = [at + np.argsort(lengths_n[at : min(at + chunk, whole)], kind="stable") for at in range(0, whole, chunk)]

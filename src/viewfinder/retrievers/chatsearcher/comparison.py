@@ -1,4 +1,4 @@
-"""What compares texts with pictures, fitted on pairs of them before the last stage of a training. In torch.
+"""Fitting `Match` and `Pointer`, which compare texts with pictures, before the last stage of a training. In torch.
 
 A language model of this size passes on little of what a sentence vector says, and does not learn from some thousand
 photographs to compare it with what it sees. Linear maps do, if nothing stands between them.
@@ -74,7 +74,7 @@ def list_judged(data: TrainingData) -> list[JudgedPair]:
 
 
 def list_described(data: TrainingData) -> list[tuple[str, int]]:
-    """What is asked for in a training by a caption, and the row of its picture."""
+    """The captions by which pictures are asked for in a training, each with the row of its picture."""
     found = []
     for example in data.examples.get("requests", ()):
         *_, asked, answer = example.turns
@@ -98,7 +98,7 @@ def fit_pointer(
         for at_b in torch.split(torch.randperm(len(pairs)), BATCH):
             found_bd = normalize(pointer.read_texts(dropout(texts_ks[at_b], DROPOUT)), dim=1)
             own_b = torch.arange(len(at_b))
-            out_bb = excluded_negatives(own_b, row_k[at_b], copies=True)
+            out_bb = excluded_negatives(own_b, row_k[at_b])
             optimiser.zero_grad()
             scores_bb = found_bd @ pictures_nd[row_k[at_b]].T
             torch.autograd.backward(symmetric_picture_loss(scores_bb, own_b, out_bb, temperature))

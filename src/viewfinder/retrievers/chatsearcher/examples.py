@@ -14,7 +14,7 @@ from viewfinder.data.chatsearch import ChatSample, ChatTurn, ImageItem, Subtask,
 from viewfinder.data.dialogues import Dialogue
 from viewfinder.data.fashionmt import Transaction
 from viewfinder.data.picture_texts import WebPage
-from viewfinder.retrievers.chatsearcher.sequence import ExampleTurn, Item, TrainingExample
+from viewfinder.retrievers.chatsearcher.sequence import Item, TrainingExample, TrainingTurn
 from viewfinder.retrievers.chatsearcher.settings import ExampleKind
 from viewfinder.users.photographs import cut_fragment
 from viewfinder.wording.modifications import parse_ordinal_reference, split_modification
@@ -24,7 +24,7 @@ KINDS_OF_CHAT: Mapping[Subtask, ExampleKind] = {"tChat": "tchat", "iChat": "icha
 MIN_PICTURES, MAX_PICTURES = 2, 4
 """How many pictures an assembled document has."""
 
-ROUNDS = 5
+MAX_EXAMPLE_ROUNDS = 5
 """The most questions about a picture in one example."""
 
 OF_COMMANDS = (
@@ -75,7 +75,7 @@ TWO_PARTS = 0.3
 
 def caption_example(picture: str, caption: str, *, first: bool) -> TrainingExample:
     """A caption and its picture, which comes `first` or last."""
-    return _document([(picture, caption, first)], "captions")
+    return _make_document([(picture, caption, first)], "captions")
 
 
 def request_example(
@@ -86,11 +86,11 @@ def request_example(
     `fragments`: how often a few words are said instead of a caption.
     """
     first, *rest = rng.sample(captions, len(captions))
-    said: list[ExampleTurn] = [ExampleTurn("user", (TextItem(_asked_for(first, rng, fragments)),))]
+    said: list[TrainingTurn] = [TrainingTurn("user", (TextItem(_word_request(first, rng, fragments)),))]
     if rest and rng.random() < TWO_PARTS:
-        more = _asked_for(rest[0], rng, fragments, ("{}",))
-        said += [ExampleTurn("assistant", ()), ExampleTurn("user", (TextItem(more),))]
-    return TrainingExample((*said, _shows(picture)), "requests")
+        more = _word_request(rest[0], rng, fragments, ("{}",))
+        said += [TrainingTurn("assistant", ()), TrainingTurn("user", (TextItem(more),))]
+    return TrainingExample((*said, _show_picture(picture)), "requests")
 
 
 def group_into_pages(captioned: Sequence[tuple[str, Sequence[str]]], rng: random.Random) -> Iterator[TrainingExample]:
@@ -101,7 +101,7 @@ def group_into_pages(captioned: Sequence[tuple[str, Sequence[str]]], rng: random
         chosen, order = order[:count], order[count:]
         captions = [rng.choice(said) for _, said in chosen]
         shown = [(pair[0], caption, rng.random() < 0.5) for pair, caption in zip(chosen, captions, strict=True)]
-        yield _document(shown, "documents")
+        yield _make_document(shown, "documents")
 
 
 def web_page_example(page: WebPage, rng: random.Random) -> TrainingExample:
@@ -113,20 +113,20 @@ def web_page_example(page: WebPage, rng: random.Random) -> TrainingExample:
         items += [picture for picture, is_before in zip(own, before, strict=True) if is_before]
         items += [TextItem(sentence)] if sentence.strip() else []
         items += [picture for picture, is_before in zip(own, before, strict=True) if not is_before]
-    return TrainingExample((ExampleTurn("document", tuple(items)),), "documents")
+    return TrainingExample((TrainingTurn("document", tuple(items)),), "documents")
 
 
 def chat_example(sample: ChatSample, *, image_first: bool) -> TrainingExample:
     """A chat-search sample; its target is the last answer."""
     turns = [chat_turn(turn, image_first=image_first) for turn in sample.turns]
-    return TrainingExample((*turns, _shows(sample.target)), KINDS_OF_CHAT[sample.subtask])
+    return TrainingExample((*turns, _show_picture(sample.target)), KINDS_OF_CHAT[sample.subtask])
 
 
-def chat_turn(turn: ChatTurn, *, image_first: bool) -> ExampleTurn:
-    """What one side said and showed: pictures first, unless an answer's may follow its words."""
+def chat_turn(turn: ChatTurn, *, image_first: bool) -> TrainingTurn:
+    """One side's turn: its pictures before its words, unless those of an answer may follow its words."""
     if turn.role == "assistant" and not image_first:
-        return ExampleTurn("assistant", turn.content)
-    return ExampleTurn(turn.role, tuple(sorted(turn.content, key=lambda item: isinstance(item, TextItem))))
+        return TrainingTurn("assistant", turn.content)
+    return TrainingTurn(turn.role, tuple(sorted(turn.content, key=lambda item: isinstance(item, TextItem))))
 
 
 def dialogue_examples(
@@ -149,7 +149,7 @@ def dialogue_examples(
     for one in split_into_examples(turns, (ImageItem(dialogue.image),), rng):
         is_found = found_first and rng.random() < found_first
         other = rng.choice(others) if is_found and others and rng.random() < SEARCHES_ON else None
-        yield _found_first(one, dialogue, other, rng, fragments) if is_found else one
+        yield _put_search_first(one, dialogue, other, rng, fragments) if is_found else one
 
 
 def split_into_examples(
@@ -159,33 +159,34 @@ def split_into_examples(
 
     `shown` is the picture with the first question of every example; none if it is not about a picture.
     """
-    left = turns[: len(turns) // 2 * 2]  # a question that nobody answers teaches nothing
+    left = turns[: len(turns) // 2 * 2]  # a last question without an answer teaches nothing
     while left:
-        rounds = rng.randint(1, ROUNDS)
+        rounds = rng.randint(1, MAX_EXAMPLE_ROUNDS)
         (first, *rest), left = left[: 2 * rounds], left[2 * rounds :]
         words = tuple(item for item in first.content if isinstance(item, TextItem))
         yield TrainingExample(
-            (ExampleTurn("user", (*shown, *words)), *(ExampleTurn(turn.role, turn.content) for turn in rest)), "visual"
+            (TrainingTurn("user", (*shown, *words)), *(TrainingTurn(turn.role, turn.content) for turn in rest)),
+            "visual",
         )
 
 
-def _found_first(
+def _put_search_first(
     asked: TrainingExample, dialogue: Dialogue, other: Dialogue | None, rng: random.Random, fragments: float
 ) -> TrainingExample:
     """Questions about a picture of the user's own, as questions about one that the user asked for and was shown."""
     first, *rest = asked.turns
-    question = ExampleTurn("user", tuple(item for item in first.items if isinstance(item, TextItem)))
-    before, after = (_search(one, rng, fragments) if one else () for one in (dialogue, other))
+    question = TrainingTurn("user", tuple(item for item in first.items if isinstance(item, TextItem)))
+    before, after = (_ask_and_show(one, rng, fragments) if one else () for one in (dialogue, other))
     return TrainingExample((*before, question, *rest, *after), asked.kind)
 
 
-def _search(dialogue: Dialogue, rng: random.Random, fragments: float) -> tuple[ExampleTurn, ExampleTurn]:
+def _ask_and_show(dialogue: Dialogue, rng: random.Random, fragments: float) -> tuple[TrainingTurn, TrainingTurn]:
     """A dialogue's picture, asked for by its caption and shown."""
-    words = _asked_for(dialogue.caption, rng, fragments)
-    return ExampleTurn("user", (TextItem(words),)), _shows(dialogue.image)
+    words = _word_request(dialogue.caption, rng, fragments)
+    return TrainingTurn("user", (TextItem(words),)), _show_picture(dialogue.image)
 
 
-def _asked_for(caption: str, rng: random.Random, fragments: float, ways: Sequence[str] = OF_REQUESTS) -> str:
+def _word_request(caption: str, rng: random.Random, fragments: float, ways: Sequence[str] = OF_REQUESTS) -> str:
     """A caption as people type it: in one of the `ways`, or as a few of its words."""
     if fragments and rng.random() < fragments:
         return cut_fragment(caption, rng)
@@ -194,7 +195,7 @@ def _asked_for(caption: str, rng: random.Random, fragments: float, ways: Sequenc
 
 def edit_example(before: str, words: str, after: str) -> TrainingExample:
     """A picture, the change to make, and the changed picture."""
-    return TrainingExample((ExampleTurn("user", (ImageItem(before), TextItem(words))), _shows(after)), "edits")
+    return TrainingExample((TrainingTurn("user", (ImageItem(before), TextItem(words))), _show_picture(after)), "edits")
 
 
 def transaction_examples(one: Transaction, rng: random.Random) -> Iterator[TrainingExample]:
@@ -216,23 +217,23 @@ def reword_instruction(instruction: str, ways: Sequence[str], rng: random.Random
     >>> reword_instruction("Make the car red.", ("please {}.",), random.Random(0))
     'please make the car red.'
     """
-    return rng.choice(ways).format(_bare(instruction))
+    return rng.choice(ways).format(_cut_to_clause(instruction))
 
 
-def _bare(instruction: str) -> str:
+def _cut_to_clause(instruction: str) -> str:
     """An instruction as a clause: without a full stop, without an initial capital unless the word is all capitals."""
     text = instruction.strip().rstrip(".!? ")
     return text[:1].lower() + text[1:] if not text[1:2].isupper() else text
 
 
-def _document(shown: Sequence[tuple[str, str, bool]], kind: ExampleKind) -> TrainingExample:
+def _make_document(shown: Sequence[tuple[str, str, bool]], kind: ExampleKind) -> TrainingExample:
     """Pictures and their sentences, each picture before or after its sentence."""
     items: list[Item] = []
     for picture, sentence, first in shown:
         pair = (ImageItem(picture), TextItem(sentence))
         items += pair if first else pair[::-1]
-    return TrainingExample((ExampleTurn("document", tuple(items)),), kind)
+    return TrainingExample((TrainingTurn("document", tuple(items)),), kind)
 
 
-def _shows(picture: str) -> ExampleTurn:
-    return ExampleTurn("assistant", (ImageItem(picture),))
+def _show_picture(picture: str) -> TrainingTurn:
+    return TrainingTurn("assistant", (ImageItem(picture),))

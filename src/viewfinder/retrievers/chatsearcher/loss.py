@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from viewfinder.retrievers.chatsearcher.settings import LossSettings
+from viewfinder.retrievers.chatsearcher.settings import ChatSearcherLossSettings
 
 NOBODY = -1
 """Stands in place of a picture's row: an empty place of the queue."""
@@ -58,14 +58,12 @@ class FeatureQueue(nn.Module):
         rows.copy_(pool.rows_n[: len(rows)])
 
 
-def excluded_negatives(right_q: Int[Tensor, " q"], rows_n: Int[Tensor, " n"], *, copies: bool) -> Bool[Tensor, "q n"]:
-    """What a picture must not be told from: empty places and, with `copies`, itself at other places.
+def excluded_negatives(right_q: Int[Tensor, " q"], rows_n: Int[Tensor, " n"]) -> Bool[Tensor, "q n"]:
+    """Marks the places that a picture is not told from: empty ones and, other than in the paper, its own copies.
 
     `right_q` is the place of the right picture, `rows_n` says which picture stands at each place.
     """
-    out_qn = (rows_n == NOBODY).expand(len(right_q), -1).clone()
-    if copies:
-        out_qn |= rows_n[right_q][:, None] == rows_n
+    out_qn = (rows_n == NOBODY) | (rows_n[right_q][:, None] == rows_n)
     out_qn[torch.arange(len(right_q), device=rows_n.device), right_q] = False
     return out_qn
 
@@ -102,7 +100,7 @@ def word_loss(scores_pv: Float[Tensor, "p v"], numbers_p: Int[Tensor, " p"]) -> 
 
 
 def combine_losses(
-    settings: LossSettings, words: Float[Tensor, ""], places: int, pictures: Float[Tensor, ""], found: int
+    settings: ChatSearcherLossSettings, words: Float[Tensor, ""], places: int, pictures: Float[Tensor, ""], found: int
 ) -> Float[Tensor, ""]:
     """Combines the mean losses of words and of pictures, given the count of positions and of targets (Eq. 1)."""
     if settings.reduction == "means":

@@ -44,10 +44,10 @@ from viewfinder.retrievers.chatsearcher.loss import FeatureQueue
 from viewfinder.retrievers.chatsearcher.sequence import TokenizerRecord
 from viewfinder.retrievers.chatsearcher.settings import (
     LORA_ALPHA,
-    OLDEST,
+    MAX_AGE,
+    ChatSearcherLossSettings,
+    ChatSearcherSettings,
     LoraSettings,
-    LossSettings,
-    ModelSettings,
 )
 from viewfinder.retrievers.shared.blip2 import (
     QFormerWithTokens,
@@ -79,7 +79,7 @@ class CausalLanguageModel:
     tokenizer: TokenizerRecord  # splits texts into its pieces
 
 
-def draw_language_model(settings: ModelSettings, tokenizer: TokenizerRecord) -> CausalLanguageModel:
+def draw_language_model(settings: ChatSearcherSettings, tokenizer: TokenizerRecord) -> CausalLanguageModel:
     """A small, untrained one."""
     config = LlamaConfig(
         vocab_size=tokenizer.count,
@@ -130,7 +130,7 @@ def add_lora(model: nn.Module, lora: LoraSettings) -> None:
     inject_adapter_in_model(settings(r=lora.rank, lora_alpha=LORA_ALPHA, target_modules=list(ADAPTED)), model)
 
 
-def load_pretrained_language(settings: ModelSettings) -> CausalLanguageModel:
+def load_pretrained_language(settings: ChatSearcherSettings) -> CausalLanguageModel:
     """The language model in the folder or .gguf file, or of the hub name, that the settings name; single precision.
 
     Raises:
@@ -145,7 +145,7 @@ def load_pretrained_language(settings: ModelSettings) -> CausalLanguageModel:
         raise BadInput(f"there is no language model {path}: give a .gguf file, a model folder or a hub name")
     with explain_failures(source, "the configuration"), silence_transformers():
         config: Any = AutoConfig.from_pretrained(source.location, **source.options)
-    if differs := _difference(config):
+    if differs := _find_difference(config):
         likes = f"give a model of type {', '.join(LLAMA_LIKE)}, such as SmolLM2, Vicuna or Mistral"
         raise BadInput(f"{source.called}: {differs}, and only what computes as Llama does can search; {likes}")
     places = config.max_position_embeddings
@@ -164,7 +164,7 @@ def load_pretrained_language(settings: ModelSettings) -> CausalLanguageModel:
     return CausalLanguageModel(causal.model, None if head.weight is table.weight else head, record)
 
 
-def _difference(config: Any) -> str:
+def _find_difference(config: Any) -> str:
     """How a model differs from Llama; "" if it does not."""
     if config.model_type not in LLAMA_LIKE:
         return f"is of type {config.model_type!r}"
@@ -178,7 +178,7 @@ def _difference(config: Any) -> str:
     return ""
 
 
-PICTURES_AT_ONCE = 512
+MAX_PICTURES_AT_ONCE = 512
 """How many pictures' raw regions are held in single precision at a time."""
 
 FIRST_TEMPERATURE = 0.07
@@ -214,7 +214,7 @@ class Perceiver(nn.Module):
     Where a region lies is learnt: unlike a transformer's patches, regions of a convolution do not carry it.
     """
 
-    def __init__(self, settings: ModelSettings, regions: int, region_width: int) -> None:
+    def __init__(self, settings: ChatSearcherSettings, regions: int, region_width: int) -> None:
         """`regions`: r; `region_width`: y."""
         super().__init__()
         width = settings.perceiver_width
@@ -262,13 +262,13 @@ class Match(nn.Module):
         return products_km
 
     def forward(self, sentences_ks: Float[Tensor, "k s"], whole_kx: Float[Tensor, "k x"]) -> Float[Tensor, "k h"]:
-        """What is added at the texts' positions."""
+        """The vectors that are added at the texts' positions."""
         found_kh: Tensor = self.out(self.products(sentences_ks, whole_kx))
         return found_kh
 
 
 class Pointer(nn.Module):
-    """What a query points back at (ours): vectors of the texts and pictures before it, as far as it asks for each.
+    """Points back at texts and pictures (ours): a query adds their vectors, as far as it asks for each.
 
     The weights are a softmax over the products with what the state asks for, plus a learnt number for each age and
     kind; nothing at all has the score 0. A small language model passes on little of what a sentence vector says.
@@ -281,7 +281,7 @@ class Pointer(nn.Module):
         self.shown = nn.Linear(seen, retrieval, bias=False)
         if sentence:
             self.said = nn.Linear(sentence, retrieval, bias=False)
-        self.ages = nn.Parameter(torch.zeros(2, OLDEST + 1))
+        self.ages = nn.Parameter(torch.zeros(2, MAX_AGE + 1))
         nn.init.zeros_(self.asks.weight)
         nn.init.zeros_(self.shown.weight)
 
@@ -293,7 +293,7 @@ class Pointer(nn.Module):
     def forward(
         self, states_qh: Float[Tensor, "q h"], at_q: Int[Tensor, " q"], batch: SequenceBatch, pictures: PictureFeatures
     ) -> Float[Tensor, "q d"]:
-        """What is added to the queries of the states at the positions `at_q`, counted through all sequences."""
+        """The vectors that are added to the queries at the positions `at_q`, counted through all sequences."""
         length = batch.numbers_bl.shape[1]
         points_nd, at_n = self.shown(pictures.whole_nx), batch.cls_c
         kind_n = torch.zeros_like(at_n)
@@ -303,7 +303,7 @@ class Pointer(nn.Module):
         order_n = at_n.argsort()
         points_nd, at_n, kind_n = points_nd[order_n], at_n[order_n], kind_n[order_n]
         seen_qn = (at_n < at_q[:, None]) & (at_n >= (at_q - at_q % length)[:, None])
-        age_qn = (seen_qn.flip(1).cumsum(1).flip(1) - 1).clamp(0, OLDEST)
+        age_qn = (seen_qn.flip(1).cumsum(1).flip(1) - 1).clamp(0, MAX_AGE)
         scores_qn = self.asks(states_qh) @ points_nd.T / math.sqrt(points_nd.shape[1]) + self.ages[kind_n, age_qn]
         weights_qn = torch.softmax(pad(scores_qn.masked_fill(~seen_qn, -torch.inf), (0, 1)), dim=1)[:, :-1]
         pointed_qd: Tensor = weights_qn @ points_nd
@@ -319,8 +319,8 @@ def read_picture_features(
 ) -> PictureFeatures:
     """All pictures of a training as they are read; without a perceiver (None) no regions."""
     found = []
-    for at in range(0, len(raw_ng), PICTURES_AT_ONCE):
-        some = slice(at, at + PICTURES_AT_ONCE)
+    for at in range(0, len(raw_ng), MAX_PICTURES_AT_ONCE):
+        some = slice(at, at + MAX_PICTURES_AT_ONCE)
         whole_nx = whole(torch.from_numpy(np.array(raw_ng[some], np.float32)))
         regions_nry = torch.zeros(len(whole_nx), 0, 0)
         if region is not None:
@@ -381,7 +381,11 @@ class ChatSearcherNetwork(nn.Module):
     """
 
     def __init__(
-        self, settings: ModelSettings, loss: LossSettings, sizes: InputSizes, language: CausalLanguageModel
+        self,
+        settings: ChatSearcherSettings,
+        loss: ChatSearcherLossSettings,
+        sizes: InputSizes,
+        language: CausalLanguageModel,
     ) -> None:
         super().__init__()
         self.settings = settings
@@ -409,7 +413,7 @@ class ChatSearcherNetwork(nn.Module):
         self.compare(match=settings.match, points=settings.points)
         for table_vh in self.piece_tables:
             hook: Any = table_vh.register_hook
-            hook(self._without_others)
+            hook(self._mask_gradient)
 
     def compare(self, *, match: int, points: bool) -> None:
         """Adds what compares texts with pictures, as far as it is not there: a match, a pointer."""
@@ -427,7 +431,7 @@ class ChatSearcherNetwork(nn.Module):
 
     @property
     def shape(self) -> dict[str, Any]:
-        """What a search needs to know of the language model besides its weights."""
+        """The sizes of the language model that a search needs beside its weights (`LanguageShape`)."""
         config = self.language.config
         heads = config.num_attention_heads
         return {
@@ -451,7 +455,7 @@ class ChatSearcherNetwork(nn.Module):
             length = table_vh[:-SPECIAL].norm(dim=1).mean()
             table_vh[-SPECIAL:] *= length / table_vh[-SPECIAL:].norm(dim=1, keepdim=True)
 
-    def _without_others(self, gradient_vh: Tensor) -> Tensor:
+    def _mask_gradient(self, gradient_vh: Tensor) -> Tensor:
         """The gradient of the pieces' vectors; if they are frozen, only that of [IMG] and [/IMG]."""
         if not self.holds_pieces:
             return gradient_vh

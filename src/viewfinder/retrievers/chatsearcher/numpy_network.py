@@ -23,13 +23,13 @@ import numpy as np
 from jaxtyping import Bool, Float, Float32, Int
 
 from viewfinder.encoders.base import unit_rows
-from viewfinder.retrievers.chatsearcher.settings import LORA_ALPHA, OLDEST, LoraSettings, ModelSettings
+from viewfinder.retrievers.chatsearcher.settings import LORA_ALPHA, MAX_AGE, ChatSearcherSettings, LoraSettings
 from viewfinder.retrievers.shared import numpy_network as shared
 
 
 @dataclass(frozen=True, kw_only=True)
 class LanguageShape:
-    """What the weights themselves do not say; `eps` is what norms add to a mean square."""
+    """The sizes that the weights do not tell by themselves; `eps` is added to the mean square in norms."""
 
     layers: int
     heads: int
@@ -75,7 +75,7 @@ class CacheSegment:
 
 @dataclass(frozen=True, eq=False)
 class KeyValueCache:
-    """What was read so far. It never changes: its continuations share it."""
+    """The keys and values of all positions read so far. It never changes: its continuations share it."""
 
     segments: tuple[CacheSegment, ...] = ()
 
@@ -149,10 +149,10 @@ def read_places(
     keys, values = [], []
     for at, layer in enumerate(language.layers):
         normed_lh = rms_norm(places_lh, layer.first_norm_h, language.shape.eps)
-        query_kmv, key_klv, value_klv = _asked(layer, language.shape, normed_lh, turned)
+        query_kmv, key_klv, value_klv = _project_heads(layer, language.shape, normed_lh, turned)
         key_ksv = np.concatenate([*(part.keys[at] for part in cache.segments), key_klv], axis=1)
         value_ksv = np.concatenate([*(part.values[at] for part in cache.segments), value_klv], axis=1)
-        places_lh = places_lh + _gathered(query_kmv, key_ksv, value_ksv, len(places_lh)) @ layer.gathers_oh
+        places_lh = places_lh + _gather_values(query_kmv, key_ksv, value_ksv, len(places_lh)) @ layer.gathers_oh
         # `LlamaMLP`, down(silu(gate) * up), where 1 / (1 + e^-x) is by tanh, which cannot overflow.
         gate_lf, up_lf = np.split(
             rms_norm(places_lh, layer.second_norm_h, language.shape.eps) @ layer.opens_hf, 2, axis=1
@@ -189,7 +189,7 @@ def rms_norm(
     return np.asarray(rows_lh / np.sqrt(mean_l1 + np.float32(eps)) * weight_h, np.float32)
 
 
-def _asked(
+def _project_heads(
     layer: Layer, shape: LanguageShape, normed_lh: Float32[np.ndarray, "l h"], turned: Rotation
 ) -> tuple[Float32[np.ndarray, "k m v"], Float32[np.ndarray, "k l v"], Float32[np.ndarray, "k l v"]]:
     """The queries of positions (those that share a key one after the other), with keys and values."""
@@ -207,13 +207,13 @@ def _asked(
     return query_kmv, key_klv, value_klv
 
 
-def _gathered(
+def _gather_values(
     query_kmv: Float32[np.ndarray, "k m v"],
     key_ksv: Float32[np.ndarray, "k s v"],
     value_ksv: Float32[np.ndarray, "k s v"],
     count: int,
 ) -> Float32[np.ndarray, "l o"]:
-    """What each of `count` positions gathers from itself and all before it."""
+    """The values that each of `count` positions gathers from itself and from all positions before it."""
     scores_kms = query_kmv @ key_ksv.swapaxes(1, 2)
     scores_kels = scores_kms.reshape(len(key_ksv), -1, count, key_ksv.shape[1])
     if count > 1:
@@ -231,7 +231,7 @@ NORM_EPS = 1e-5
 
 def embed_picture(
     arrays: shared.Arrays,
-    settings: ModelSettings,
+    settings: ChatSearcherSettings,
     whole_g: Float[np.ndarray, " g"],
     regions_re: Float[np.ndarray, "r e"] | None,
 ) -> Float32[np.ndarray, "p h"]:
@@ -245,7 +245,7 @@ def embed_picture(
 
 
 def perceive_regions(
-    arrays: shared.Arrays, settings: ModelSettings, regions_re: Float[np.ndarray, "r e"]
+    arrays: shared.Arrays, settings: ChatSearcherSettings, regions_re: Float[np.ndarray, "r e"]
 ) -> Float32[np.ndarray, "t w"]:
     """`network.Perceiver` for one picture."""
     regions_1ry = shared.numpy_picture_input(arrays, "region_input", regions_re[None])
@@ -261,7 +261,7 @@ def perceive_regions(
 
 def embed_places(
     arrays: shared.Arrays,
-    settings: ModelSettings,
+    settings: ChatSearcherSettings,
     numbers_l: Int[np.ndarray, " l"],
     pictures: Sequence[Float32[np.ndarray, "p h"]] = (),
     said_ks: Float[np.ndarray, "k s"] | None = None,
@@ -291,7 +291,7 @@ def embed_places(
 
 @dataclass(frozen=True, eq=False)
 class Pointed:
-    """What a query can point back at, in order: vectors of pictures and texts, and which of them are texts."""
+    """The pictures and texts that a query can point back at, in order: their vectors, and which of them are texts."""
 
     points_cd: Float32[np.ndarray, "c d"]
     is_text_c: Bool[np.ndarray, " c"]
@@ -306,7 +306,7 @@ class Pointed:
 
 def point_at(
     arrays: shared.Arrays,
-    settings: ModelSettings,
+    settings: ChatSearcherSettings,
     whole_ng: Sequence[Float[np.ndarray, " g"]] = (),
     said_ks: Float[np.ndarray, "k s"] | None = None,
 ) -> Pointed:
@@ -334,7 +334,7 @@ def encode_query(
     """The query of the state at [IMG], of length 1 (Eq. 2), which may point back at what came before."""
     query_d = arrays["visual_head.weight"] @ state_h
     if count := len(pointed.points_cd):
-        age_c = np.minimum(np.arange(count)[::-1], OLDEST)
+        age_c = np.minimum(np.arange(count)[::-1], MAX_AGE)
         asked_d = arrays["pointer.asks.weight"] @ state_h / np.float32(math.sqrt(len(query_d)))
         scores_c = pointed.points_cd @ asked_d + arrays["pointer.ages"][pointed.is_text_c.astype(int), age_c]
         query_d = query_d + shared.softmax(np.append(scores_c, np.float32(0)))[:-1] @ pointed.points_cd

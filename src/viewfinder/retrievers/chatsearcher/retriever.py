@@ -24,7 +24,7 @@ from viewfinder.data.chatsearch import ImageItem, TextItem
 from viewfinder.query import Picture, Query, RawPictures, Reads, RegionSpace, ResolvedTurn, SentenceEncoder
 from viewfinder.retrievers.chatsearcher import numpy_network
 from viewfinder.retrievers.chatsearcher.sequence import Item, SequenceCodec, TokenizerRecord, TokenSequence
-from viewfinder.retrievers.chatsearcher.settings import MIN_TEMPERATURE, ModelSettings
+from viewfinder.retrievers.chatsearcher.settings import MIN_TEMPERATURE, ChatSearcherSettings
 from viewfinder.retrievers.shared.numpy_network import check_sentences
 from viewfinder.retrievers.shared.turn_parts import TurnVector, turn_parts
 from viewfinder.retrievers.shared.verbalize import VerbalizedTurn, verbalize_turn
@@ -52,7 +52,7 @@ BROKEN = "\N{REPLACEMENT CHARACTER}"
 
 @dataclass(frozen=True, eq=False)
 class UserMessage:
-    """What a turn says.
+    """A turn of the user, as it is read.
 
     `brought` is the user's own picture, which stands before the words; `picked` the one picked among those shown, and
     `asked` the question to the user: these become the answer. `ruled`: the pictures ruled out and readmitted.
@@ -73,12 +73,12 @@ def read_message(turn: ResolvedTurn, *, shown: bool) -> UserMessage:
     """
     match turn.turn:
         case Say(text):
-            return UserMessage(_one_line(text))
+            return UserMessage(_join_lines(text))
         case Answer(question, text):
-            return UserMessage(_one_line(text), asked=_one_line(question.text))
+            return UserMessage(_join_lines(text), asked=_join_lines(question.text))
         case Like(text=words) | Show(text=words):
             # Words said of a picture rule it out; without words it may be the target, whatever ruled it out before.
-            picture, text, lines = turn.pictures[0], _one_line(words), []
+            picture, text, lines = turn.pictures[0], _join_lines(words), []
             own = frozenset() if picture.id is None else frozenset({picture.id})
             ruled = VerbalizedTurn(excluded=own) if text else VerbalizedTurn(readmitted=own)
             if not text:
@@ -94,7 +94,7 @@ def read_message(turn: ResolvedTurn, *, shown: bool) -> UserMessage:
             return UserMessage(". ".join(said.sentences), adapters=said.adapters, ruled=said)
 
 
-def _one_line(text: str) -> str:
+def _join_lines(text: str) -> str:
     return " ".join(text.split())
 
 
@@ -154,7 +154,7 @@ class Reading:
 
 @dataclass(frozen=True, eq=False)
 class ReadRound:
-    """What was read of a turn, and of its answer once it is closed."""
+    """The positions read of a turn, and of its answer once that is closed."""
 
     turn: int
     reading: Reading
@@ -162,7 +162,7 @@ class ReadRound:
 
 @dataclass(frozen=True, eq=False)
 class ChatState:
-    """What was read so far, and its results.
+    """The dialogue as it was read so far, and its results.
 
     Attributes:
         excluded, adapters: as in `Query`.
@@ -200,11 +200,11 @@ class ChatSearcher:
 
     def __init__(self, weights: Weights) -> None:
         known = weights.card.settings
-        self.settings = settings = read_card_settings(ModelSettings, weights.card)
+        self.settings = settings = read_card_settings(ChatSearcherSettings, weights.card)
         self.fingerprint, self.trained_on = weights.fingerprint, weights.card.trained_on
         self.picture_bias = float(known["leaning"])
         self._image_first = bool(known["image_first"])
-        self._unpicked, self._asks_best = (bool(known.get(name, False)) for name in ("unpicked", "asks_best"))
+        self._asks_best = bool(known.get("asks_best", False))
         self._sentences_version = str(known["sentences_version"])
         self._codec = SequenceCodec(TokenizerRecord(**known["tokeniser"]), settings.tokens, says=settings.says)
         self._language = numpy_network.build_language_model(
@@ -212,14 +212,12 @@ class ChatSearcher:
         )
         apart = ("language.layers.", "queue.")  # held in `_language`, or for training only
         self._arrays = {name: array for name, array in weights.arrays.items() if not name.startswith(apart)}
-        # Old cards name their own bound.
-        least = known["loss"].get("least_temperature", MIN_TEMPERATURE)
-        self._sharpness = 1 / max(math.exp(float(weights.arrays["log_temperature"])), least)
-        self._img_1h = self._embed(np.array([self._codec.img])).places_lh
-        self._begin_1h = self._embed(self._codec.begin().numbers_l).places_lh
+        self._sharpness = 1 / max(math.exp(float(weights.arrays["log_temperature"])), MIN_TEMPERATURE)
+        self._img_1h = self._embed_tokens(np.array([self._codec.img])).places_lh
+        self._begin_1h = self._embed_tokens(self._codec.begin().numbers_l).places_lh
         self._begun = numpy_network.read_places(self._language, self._begin_1h)[1]
         name, raw_version = f"{SYSTEM}-{weights.fingerprint}", weights.card.encoder
-        self.space = RegionSpace.of_wholes(name, raw_version, self._project, settings.retrieval)
+        self.space = RegionSpace.of_wholes(name, raw_version, self._project_pictures, settings.retrieval)
         self.reads = Reads(self.space, "raw", named_regions=settings.tokens > 0, words=False)
 
     def with_picture_bias(self, pictures: float) -> ChatSearcher:
@@ -256,7 +254,7 @@ class ChatSearcher:
         )
 
     def query(self, state: ChatState) -> Query:
-        """What each turn added to the query; turns that are answered in words add nothing."""
+        """One part a turn: how far it moved the query. Turns that are answered in words have none."""
         lines = state.adapters
         if state.forgot:
             line = f"drop: what was said before turn {state.rounds[0].turn} is too long ago to be read"
@@ -291,8 +289,6 @@ class ChatSearcher:
         best = turn.shown[:1] if shows else ()
         if message.picked is not None:
             return self._read_after([message.picked], state, message, turn, said)
-        if self._unpicked:
-            return self._read_after(best, state, message, turn, said)
         decides = best and self._asks_best and isinstance(turn.turn, Say) and self.picture_bias != np.inf
         if decides and not (asked := self._read_after(best, state, message, turn, said)).open.shows:
             return replace(asked, asks_best=True)
@@ -310,7 +306,7 @@ class ChatSearcher:
         """A turn after an answer that showed these pictures."""
         brought = [] if message.brought is None else [message.brought]
         seen = next(reversed([*pictures, *brought]), state.seen)
-        read = self._embed(said.numbers_l, brought, said.said, turn.sentences, seen)
+        read = self._embed_tokens(said.numbers_l, brought, said.said, turn.sentences, seen)
         ended = self._embed_answer(state, message, pictures)
         after, states_2h = self._read_on(state, ended, ReadRound(turn.number, read))
         return ReadTurn(replace(after, seen=seen), *self._begin_answer(after, states_2h))
@@ -318,13 +314,13 @@ class ChatSearcher:
     def _embed_answer(self, state: ChatState, message: UserMessage, pictures: Sequence[Picture]) -> Reading:
         """The outcome of the open answer: pictures, the question, or what was written."""
         if state.open is None:
-            return self._embed(np.zeros(0, int))
+            return self._embed_tokens(np.zeros(0, int))
         items: list[Item] = [*([A_PICTURE] * len(pictures)), *([TextItem(message.asked)] if message.asked else [])]
         own = () if message.asked else state.open.words
-        return self._embed(np.array([*own, *self._codec.encode_answer(items).numbers_l.tolist()]), pictures)
+        return self._embed_tokens(np.array([*own, *self._codec.encode_answer(items).numbers_l.tolist()]), pictures)
 
     def _encode_message(self, message: UserMessage, turn: int) -> tuple[TokenSequence, tuple[str, ...]]:
-        """What the user says, and a line if it is too long to be read whole."""
+        """The user's words as tokens, and a line for `adapters` if they are too long to be read whole."""
         shown = [] if message.brought is None else [A_PICTURE]
         found, lines = self._codec.encode_user([*shown, TextItem(message.text)]), tuple[str, ...]()
         # Beside it stand the beginning and the [IMG] of the answer.
@@ -358,7 +354,7 @@ class ChatSearcher:
         states_lh, cache = numpy_network.read_places(self._language, new_lh, cache)
         return replace(state, cache=cache.shorter(1), rounds=rounds, forgot=forgot), states_lh[-2:]
 
-    def _embed(
+    def _embed_tokens(
         self,
         numbers_l: np.ndarray,
         pictures: Sequence[Picture] = (),
@@ -390,24 +386,24 @@ class ChatSearcher:
         query_d = numpy_network.encode_query(self._arrays, states_2h[1], pointed)
         if first == self._codec.img:
             return OpenAnswer(True, LazyPieces()), query_d
-        if self._image_first:  # pictures would have come at once: words can wait until somebody reads them
-            return OpenAnswer(False, LazyPieces(self._write(cache, first, pictures=False))), query_d
-        words = list(self._write(cache, first, pictures=True))
+        if self._image_first:  # pictures would have come at once: words are written only if the reply is read
+            return OpenAnswer(False, LazyPieces(self._write_words(cache, first, pictures=False))), query_d
+        words = list(self._write_words(cache, first, pictures=True))
         if words[-1] != self._codec.img:
             return OpenAnswer(False, LazyPieces(words)), query_d
-        states_lh, _ = numpy_network.read_places(self._language, self._embed(np.array(words)).places_lh, cache)
+        states_lh, _ = numpy_network.read_places(self._language, self._embed_tokens(np.array(words)).places_lh, cache)
         return OpenAnswer(True, LazyPieces(words[:-1])), numpy_network.encode_query(
             self._arrays, states_lh[-1], pointed
         )
 
-    def _write(self, cache: numpy_network.KeyValueCache, piece: int, *, pictures: bool) -> Iterator[int]:
+    def _write_words(self, cache: numpy_network.KeyValueCache, piece: int, *, pictures: bool) -> Iterator[int]:
         """An answer from its first piece on, without its end; with `pictures`, [IMG] is allowed and also ends it."""
         for _ in range(MAX_PIECES):
             yield piece
             if piece == self._codec.img:
                 return
             states_1h, cache = numpy_network.read_places(
-                self._language, self._embed(np.array([piece])).places_lh, cache
+                self._language, self._embed_tokens(np.array([piece])).places_lh, cache
             )
             piece = self._next_piece(states_1h[0], pictures=pictures)
             if piece == self._codec.tokenizer.end:
@@ -423,7 +419,7 @@ class ChatSearcher:
         best = int(scores_v.argmax())
         return self._codec.img if pictures and img >= scores_v[best] else best
 
-    def _project(self, raw: RawPictures) -> Float32[np.ndarray, "n 1 d"]:
+    def _project_pictures(self, raw: RawPictures) -> Float32[np.ndarray, "n 1 d"]:
         return numpy_network.encode_pictures(self._arrays, raw.whole_ng)[:, None]
 
 

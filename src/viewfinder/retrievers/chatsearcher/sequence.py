@@ -85,8 +85,8 @@ def train_tokenizer(texts: Iterable[str], most: int) -> TokenizerRecord:
 
 
 @dataclass(frozen=True)
-class ExampleTurn:
-    """What one side says and shows, in order; or a whole document."""
+class TrainingTurn:
+    """The words and pictures of one side's turn, in order; or a whole document."""
 
     role: Role
     items: tuple[Item, ...]
@@ -96,7 +96,7 @@ class ExampleTurn:
 class TrainingExample:
     """A dialogue or a document to learn from; `kind` is its name in a mixture."""
 
-    turns: tuple[ExampleTurn, ...]
+    turns: tuple[TrainingTurn, ...]
     kind: str
 
     @property
@@ -131,10 +131,10 @@ class TokenSequence:
 class SequenceCodec:
     """Encodes turns as tokens, and decodes them to words."""
 
-    def __init__(self, record: TokenizerRecord, tokens: int, *, says: bool = False, learns_end: bool = True) -> None:
+    def __init__(self, record: TokenizerRecord, tokens: int, *, says: bool = False) -> None:
         """`tokens`: N; `says`: whether a user's words are followed by their sentence vector."""
         self.tokenizer = TextTokenizer(record)
-        self.tokens, self.says, self.learns_end = tokens, says, learns_end
+        self.tokens, self.says = tokens, says
         self.img = self.tokenizer.count
         self.end = self.img + 1
         self.cls = self.img + 2
@@ -143,25 +143,26 @@ class SequenceCodec:
 
     def begin(self) -> TokenSequence:
         """The beginning of every dialogue and document."""
-        return _sequence([self.tokenizer.begin], learnt=False)
+        return _make_sequence([self.tokenizer.begin], learnt=False)
 
     def encode_user(self, items: Sequence[Item]) -> TokenSequence:
-        """What the user says, up to where the answer begins. None of it is learnt."""
-        parts = [self._text("USER:", learnt=False), *self._items(items, learnt=False)]
+        """A turn of the user, up to where the answer begins. None of it is learnt."""
+        parts = [self._encode_text("USER:", learnt=False), *self._encode_items(items, learnt=False)]
         words = " ".join(item.text for item in items if isinstance(item, TextItem))
         if self.says and words:
-            parts.append(_sequence([self.said], learnt=False, said=(words,)))
-        return join_sequences([*parts, self._text("ASSISTANT:", learnt=False)])
+            parts.append(_make_sequence([self.said], learnt=False, said=(words,)))
+        return join_sequences([*parts, self._encode_text("ASSISTANT:", learnt=False)])
 
     def encode_answer(self, items: Sequence[Item]) -> TokenSequence:
-        """The answer, with its end; for pictures that nobody picked, the end alone."""
-        return join_sequences([*self._items(items, learnt=True), _sequence([self.tokenizer.end], learnt=bool(items))])
+        """The answer, with its end; if pictures were shown and none was picked, the end alone."""
+        return join_sequences(
+            [*self._encode_items(items, learnt=True), _make_sequence([self.tokenizer.end], learnt=bool(items))]
+        )
 
     def encode_picture(self, key: str, *, learnt: bool) -> TokenSequence:
-        """A picture; if it is learnt, so are its [IMG] and its CLS, but none of its slots."""
-        found = _sequence([self.img, self.cls, *self.slots, self.end], learnt=learnt, pictures=(key,))
+        """A picture; if it is learnt, so are its [IMG], CLS and [/IMG], but none of its slots (Eq. 1)."""
+        found = _make_sequence([self.img, self.cls, *self.slots, self.end], learnt=learnt, pictures=(key,))
         found.learnt_l[2:-1] = False
-        found.learnt_l[-1] = learnt and self.learns_end
         return found
 
     def encode_example(self, example: TrainingExample) -> TokenSequence:
@@ -176,16 +177,16 @@ class SequenceCodec:
         """Pieces as words; other numbers are left out."""
         return self.tokenizer.decode([number for number in numbers if number < self.img])
 
-    def _items(self, items: Sequence[Item], *, learnt: bool) -> list[TokenSequence]:
+    def _encode_items(self, items: Sequence[Item], *, learnt: bool) -> list[TokenSequence]:
         return [
-            self._text(item.text, learnt=learnt)
+            self._encode_text(item.text, learnt=learnt)
             if isinstance(item, TextItem)
             else self.encode_picture(item.image, learnt=learnt)
             for item in items
         ]
 
-    def _text(self, text: str, *, learnt: bool) -> TokenSequence:
-        return _sequence(self.tokenizer.encode(text), learnt=learnt)
+    def _encode_text(self, text: str, *, learnt: bool) -> TokenSequence:
+        return _make_sequence(self.tokenizer.encode(text), learnt=learnt)
 
 
 def join_sequences(parts: Sequence[TokenSequence]) -> TokenSequence:
@@ -198,7 +199,7 @@ def join_sequences(parts: Sequence[TokenSequence]) -> TokenSequence:
     )
 
 
-def _sequence(
+def _make_sequence(
     numbers: Sequence[int], *, learnt: bool, pictures: tuple[str, ...] = (), said: tuple[str, ...] = ()
 ) -> TokenSequence:
     return TokenSequence(np.array(numbers, np.int64), np.full(len(numbers), learnt), pictures, said)

@@ -18,8 +18,8 @@ KINDS: tuple[ExampleKind, ...] = get_args(ExampleKind)
 LORA_ALPHA = 16.0
 """An adapter's update is scaled by LORA_ALPHA / rank."""
 
-OLDEST = 7
-"""What a query points back at has an age: how many texts and pictures came after it. All above this count as this."""
+MAX_AGE = 7
+"""The greatest age of a text or picture that a query points back at: how many others came after it, at most this."""
 
 MIN_TEMPERATURE = 0.01
 """The lowest temperature of the loss over pictures, which learns it."""
@@ -33,7 +33,7 @@ class LoraSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelSettings:
+class ChatSearcherSettings:
     """The network.
 
     Attributes:
@@ -88,8 +88,8 @@ class ModelSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LossSettings:
-    """What is minimised (Sec. 4.2).
+class ChatSearcherLossSettings:
+    """The loss of a stage (Sec. 4.2).
 
     Attributes:
         negatives: what a picture is told from: "queue", the feature queue including the batch; "batch", the other
@@ -100,9 +100,7 @@ class LossSettings:
 
     negatives: Negatives = "queue"
     queue: int = 1000  # pictures in the queue
-    mask_copies: bool = True  # whether other copies of the right picture in the queue are left out (ours)
     reduction: Literal["tokens", "means"] = "means"
-    learns_end: bool = True  # whether writing [/IMG] is learnt, too
 
     def __post_init__(self) -> None:
         check_settings(self, "at least 1", "queue")
@@ -138,7 +136,7 @@ class Stage:
     Attributes:
         name: "language": a randomly initialised language model reads texts alone; "alignment": captions and documents,
             everything is learnt (Stage 1); "instruction": dialogues, whose assistant's part is learnt (Stage 2);
-            "comparison": the same, but all stays as it is, except what compares texts with pictures (`match` and
+            "comparison": dialogues, too, but only the parts that compare texts with pictures learn (`match` and
             `points`, ours).
         trains: "all"; "frozen", all but the language model, whose new pieces train; "projectors", only the linear maps
             and the new pieces (FROMAGe).
@@ -156,7 +154,7 @@ class Stage:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Preset:
+class ChatSearcherPreset:
     """One table of presets.toml.
 
     Attributes:
@@ -168,14 +166,13 @@ class Preset:
         fragments: which share of what is searched for by captions is learnt as said in a few words (ours).
     """
 
-    model: ModelSettings  # the network
-    loss: LossSettings = field(default_factory=LossSettings)  # what is minimised
+    model: ChatSearcherSettings  # the network
+    loss: ChatSearcherLossSettings = field(default_factory=ChatSearcherLossSettings)  # what is minimised
     language: Stage | None = None
     alignment: Stage | None = None
     instruction: Stage | None = None
     comparison: Stage | None = None
     image_first: bool = True
-    unpicked: bool = False  # whether the best shown picture is put in the dialogue when the user picked none
     asks_best: bool = False
     found_first: float = 0.0
     fragments: float = 0.0

@@ -23,7 +23,7 @@ from torch.nn.functional import pad
 
 from viewfinder.data.chatsearch import TextItem
 from viewfinder.errors import BadInput
-from viewfinder.retrievers.chatsearcher.batches import SentenceLookup, SequenceBatch, StageExamples, compares
+from viewfinder.retrievers.chatsearcher.batches import SentenceLookup, SequenceBatch, StageExamples, asks_about_picture
 from viewfinder.retrievers.chatsearcher.comparison import fit_comparison
 from viewfinder.retrievers.chatsearcher.loss import (
     FeaturePool,
@@ -48,9 +48,9 @@ from viewfinder.retrievers.chatsearcher.sequence import SequenceCodec, Tokenizer
 from viewfinder.retrievers.chatsearcher.settings import (
     MIN_TEMPERATURE,
     STAGES,
-    LossSettings,
-    ModelSettings,
-    Preset,
+    ChatSearcherLossSettings,
+    ChatSearcherPreset,
+    ChatSearcherSettings,
     Stage,
 )
 from viewfinder.retrievers.chatsearcher.training_data import TrainingData, read_training_data
@@ -63,16 +63,16 @@ from viewfinder.training.presets import read_card_settings
 SYSTEM = "chatsearcher"
 PRESETS = Path(__file__).with_name("presets.toml")
 
-REGIONS = 512
+MAX_MEASURED_PICTURES = 512
 """How many pictures' regions determine the principal components of regions."""
 
-MAX_MEASURED = 200
+MAX_VALIDATED = 200
 """How many examples of a kind are measured at most: evenly spread, so of all data sets."""
 
 COMPARING = ("match.", "pointer.")
-"""What is learnt in the stage "comparison" alone."""
+"""Beginnings of the names of the parameters that train in the stage "comparison" alone."""
 
-MAX_MEASURED_AT_ONCE = 64
+MAX_VALIDATED_AT_ONCE = 64
 """How many examples are measured at a time."""
 
 Tensors = TypeVar("Tensors", SequenceBatch, PictureFeatures)
@@ -103,7 +103,7 @@ def train(plan: TrainPlan) -> TrainingResult:
     card = replace(prepared.card(plan, stage), figures=dict(fitted.figures), trained_on=plan.list_training())
     if stage.name in ("instruction", "comparison"):
         measured = ValidationExamples.of(stage, prepared.val, prepared.codec, preset.model.longest, prepared.sentences)
-        features = _to(network.log_temperature.device, prepared.features["val"])
+        features = _move_tensors(network.log_temperature.device, prepared.features["val"])
         bias = choose_picture_bias(network, features, measured, default=0.0)
         card = replace(card, settings={**card.settings, "leaning": bias})
     best = plan.out / "best.safetensors"
@@ -111,12 +111,12 @@ def train(plan: TrainPlan) -> TrainingResult:
     return replace(fitted, best=best)
 
 
-def read_stages(plan: TrainPlan) -> tuple[Preset, Card | None]:
+def read_stages(plan: TrainPlan) -> tuple[ChatSearcherPreset, Card | None]:
     """The preset of a plan with the stages that it trains, and the card of the weights to start from.
 
     Weights that compare nothing yet can learn it; all else of their model stays. Raises BadInput: there is no stage.
     """
-    preset, start = read_preset(plan, PRESETS, Preset)
+    preset, start = read_preset(plan, PRESETS, ChatSearcherPreset)
     if start is None and preset.model.compares and preset.comparison is None:
         lacks = "has no stage comparison, in which match and points are learnt; --preset modern has one"
         raise BadInput(f"preset {plan.preset}: {lacks}")
@@ -124,7 +124,7 @@ def read_stages(plan: TrainPlan) -> tuple[Preset, Card | None]:
         aligned = STAGES.index(start.settings["stage"]) >= STAGES.index("alignment")
         preset = replace(preset, language=None, alignment=None if aligned else preset.alignment)
         if preset.model.says and preset.comparison is not None:
-            before, wanted = preset.model, load_preset(PRESETS, plan.preset, Preset, plan.overrides).model
+            before, wanted = preset.model, load_preset(PRESETS, plan.preset, ChatSearcherPreset, plan.overrides).model
             model = replace(before, match=before.match or wanted.match, points=before.points or wanted.points)
             preset = replace(preset, model=model)
     if not preset.stages:
@@ -153,17 +153,12 @@ class PreparedTraining:
         return Card(system=SYSTEM, preset=plan.preset, encoder=self.train.raw_version, settings=known)
 
 
-def prepare_training(plan: TrainPlan, preset: Preset, start: Card | None) -> PreparedTraining:
+def prepare_training(plan: TrainPlan, preset: ChatSearcherPreset, start: Card | None) -> PreparedTraining:
     """The data of a plan, and its network: randomly initialised, or the plan's start. Raises as `train_system`."""
     model = preset.model
     # Before the data, so that errors are reported early.
     published = load_pretrained_language(model) if model.language else None
-    kinds = tuple(dict.fromkeys(kind for stage in preset.stages for kind in stage.mixture.shares))
-    read = partial(
-        read_training_data, plan, kinds=kinds, regions=model.tokens > 0, image_first=preset.image_first,
-        found_first=preset.found_first, fragments=preset.fragments, seed=plan.seed,
-    )  # fmt: skip
-    train, val = read("train"), read("val")
+    train, val = read_training_data(plan, "train", preset), read_training_data(plan, "val", preset)
     if published is not None:
         tokenizer = published.tokenizer
     elif start is not None:
@@ -173,18 +168,17 @@ def prepare_training(plan: TrainPlan, preset: Preset, start: Card | None) -> Pre
         every_turn = ("USER:", "ASSISTANT:") * len(train.rows)  # so that what every turn contains becomes few pieces
         texts = (text for some in train.examples.values() for one in some for text in one.texts)
         tokenizer = train_tokenizer(chain(every_turn, texts), model.pieces)
-    sentences, width, version = _sentence_lookup(plan, model, (train, val))
+    sentences, width, version = _make_sentence_lookup(plan, model, (train, val))
     if plan.start is not None and start is not None:
         check_start_sentences(plan.start, start, version)
     seed_all(plan.seed)
     language = published or draw_language_model(model, tokenizer)
-    before = model if start is None else read_card_settings(ModelSettings, start)
+    before = model if start is None else read_card_settings(ChatSearcherSettings, start)
     network = _build_network(plan, preset, train, language, width, before)
     known = {
         "model": asdict(model),
         "loss": asdict(preset.loss),
         "image_first": preset.image_first,
-        "unpicked": preset.unpicked,
         "asks_best": preset.asks_best,
         "leaning": 0.0,
         "tokeniser": asdict(tokenizer),
@@ -196,17 +190,17 @@ def prepare_training(plan: TrainPlan, preset: Preset, start: Card | None) -> Pre
         split: read_picture_features(network.whole_input, region_input, data.raw_ng, data.regions_nre)
         for split, data in (("train", train), ("val", val))
     }
-    codec = SequenceCodec(tokenizer, model.tokens, says=model.says, learns_end=preset.loss.learns_end)
+    codec = SequenceCodec(tokenizer, model.tokens, says=model.says)
     return PreparedTraining(network, codec, known, train, val, features, sentences)
 
 
 def _build_network(
     plan: TrainPlan,
-    preset: Preset,
+    preset: ChatSearcherPreset,
     seen: TrainingData,
     language: CausalLanguageModel,
     sentence: int,
-    before: ModelSettings,
+    before: ChatSearcherSettings,
 ) -> ChatSearcherNetwork:
     """A network for the training's vectors, with statistics measured on them; or the plan's start, with `before`."""
     model = preset.model
@@ -222,14 +216,14 @@ def _build_network(
     network.whole_input.measure(seen.raw_ng)
     if model.tokens:
         assert seen.regions_nre is not None
-        network.region_input.measure(sample_regions(seen.regions_nre, REGIONS))
+        network.region_input.measure(sample_regions(seen.regions_nre, MAX_MEASURED_PICTURES))
     if model.perceiver:
         load_perceiver(model.perceiver, network.perceiver)
     return network
 
 
-def _sentence_lookup(
-    plan: TrainPlan, model: ModelSettings, data: tuple[TrainingData, ...]
+def _make_sentence_lookup(
+    plan: TrainPlan, model: ChatSearcherSettings, data: tuple[TrainingData, ...]
 ) -> tuple[SentenceLookup | None, int, str]:
     """The function that gives sentence vectors of what users say, if they are read; their width and version."""
     if not model.says:
@@ -249,12 +243,12 @@ def _sentence_lookup(
 # -- a stage
 
 
-def stage_job(plan: TrainPlan, preset: Preset, prepared: PreparedTraining, stage: Stage) -> TrainingJob:
+def stage_job(plan: TrainPlan, preset: ChatSearcherPreset, prepared: PreparedTraining, stage: Stage) -> TrainingJob:
     """The training of one stage."""
     network, codec = prepared.network, prepared.codec
     known = prepared.train.examples
     if stage.name == "comparison" and not preset.model.points:
-        known = {kind: tuple(filter(compares, some)) for kind, some in known.items()}
+        known = {kind: tuple(filter(asks_about_picture, some)) for kind, some in known.items()}
     examples = StageExamples.of(stage, known, codec, prepared.train.rows, preset.model.longest, prepared.sentences)
     measured = ValidationExamples.of(stage, prepared.val, codec, preset.model.longest, prepared.sentences)
     # Whether the language model is frozen, except for the vectors of its new pieces.
@@ -265,7 +259,7 @@ def stage_job(plan: TrainPlan, preset: Preset, prepared: PreparedTraining, stage
         )
     network.holds_pieces = held
 
-    features_on = cache(lambda device, split: _to(device, prepared.features[split]))
+    features_on = cache(lambda device, split: _move_tensors(device, prepared.features[split]))
 
     def loss(network: ChatSearcherNetwork, batch: SequenceBatch) -> tuple[Tensor, dict[str, Tensor]]:
         return batch_loss(network, features_on(batch.numbers_bl.device, "train"), batch, preset.loss)
@@ -279,7 +273,7 @@ def stage_job(plan: TrainPlan, preset: Preset, prepared: PreparedTraining, stage
         network=network,
         batches=partial(examples.epoch, stage),
         loss=loss,
-        settings=replace(stage.training, seed=plan.seed),
+        settings=stage.training,
         card=prepared.card(plan, stage),
         validate=validate,
         selects="recall" if finds else "loss",
@@ -290,7 +284,7 @@ def stage_job(plan: TrainPlan, preset: Preset, prepared: PreparedTraining, stage
     )
 
 
-def is_trained(preset: Preset, stage: Stage, name: str) -> bool:
+def is_trained(preset: ChatSearcherPreset, stage: Stage, name: str) -> bool:
     """Whether a parameter is trained in a stage; see `Stage.trains`."""
     if name.startswith(COMPARING) or stage.name == "comparison":
         return name.startswith(COMPARING) and stage.name == "comparison"
@@ -304,7 +298,7 @@ def is_trained(preset: Preset, stage: Stage, name: str) -> bool:
 
 
 def batch_loss(
-    network: ChatSearcherNetwork, features: PictureFeatures, batch: SequenceBatch, settings: LossSettings
+    network: ChatSearcherNetwork, features: PictureFeatures, batch: SequenceBatch, settings: ChatSearcherLossSettings
 ) -> tuple[Float[Tensor, ""], dict[str, Tensor]]:
     """The loss of a batch (Eq. 1) and its parts; in training, its pictures go into the queue."""
     own_features = features.select(batch.rows_c)
@@ -316,7 +310,7 @@ def batch_loss(
     queries_qd = network.search_from(states_ph, batch.cls_c[right_q] - 1, batch, own_features)
     own = FeaturePool(own_features.whole_nx, batch.rows_c)
     pool = network.queue.with_batch(*own) if settings.negatives == "queue" else own
-    out_qn = excluded_negatives(right_q, pool.rows_n, copies=settings.mask_copies)
+    out_qn = excluded_negatives(right_q, pool.rows_n)
     temperature = network.log_temperature.exp().clamp_min(MIN_TEMPERATURE)
     compare = symmetric_picture_loss if settings.negatives == "symmetric" else picture_loss
     pictures = compare(queries_qd @ network.encode_pictures(pool.whole_nx).T, right_q, out_qn, temperature)
@@ -341,12 +335,12 @@ class ValidationExamples:
         stage: Stage, val: TrainingData, codec: SequenceCodec, longest: int, sentences: SentenceLookup | None
     ) -> ValidationExamples:
         """For a stage; raises BadInput if there are no examples."""
-        few = {kind: examples[:: max(-(-len(examples) // MAX_MEASURED), 1)] for kind, examples in val.examples.items()}
+        few = {kind: examples[:: max(-(-len(examples) // MAX_VALIDATED), 1)] for kind, examples in val.examples.items()}
         examples, kinds, first = StageExamples.of(stage, few, codec, val.rows, longest, sentences), [], 0
         for kind, count in examples.counts.items():
             own, first = range(first, first + count), first + count
             kinds += [
-                (kind, tuple(own[at : at + MAX_MEASURED_AT_ONCE])) for at in range(0, count, MAX_MEASURED_AT_ONCE)
+                (kind, tuple(own[at : at + MAX_VALIDATED_AT_ONCE])) for at in range(0, count, MAX_VALIDATED_AT_ONCE)
             ]
         return ValidationExamples(examples, tuple(kinds))
 
@@ -359,7 +353,7 @@ def validate_stage(
     rows: dict[str, list[Tensor]] = {}
     losses = []
     for kind, numbers in measured.kinds:
-        batch = _to(network.log_temperature.device, measured.examples.batch(np.array(numbers)))
+        batch = _move_tensors(network.log_temperature.device, measured.examples.batch(np.array(numbers)))
         loss, _ = loss_of(network, features, batch)
         losses.append(float(loss) * len(numbers))
         # The last target picture of each sequence.
@@ -394,7 +388,7 @@ def recall_among(scores_qn: Float[Tensor, "q n"], right_q: Tensor, depth: int = 
 def choose_picture_bias(
     network: ChatSearcherNetwork, features: PictureFeatures, measured: ValidationExamples, default: float
 ) -> float:
-    """What to add to the score of [IMG] so that answers begin with pictures where those of validation do.
+    """The number to add to the score of [IMG] so that answers begin with pictures where those of validation do.
 
     It is measured at the beginning of every answer: how far [IMG] is ahead of any other piece. Answers in pictures
     and in words weigh alike; `default` if there is only one kind.
@@ -402,7 +396,7 @@ def choose_picture_bias(
     codec = measured.examples.codec
     margins, shows = [], []
     for _, numbers in measured.kinds:
-        batch = _to(network.log_temperature.device, measured.examples.batch(np.array(numbers)))
+        batch = _move_tensors(network.log_temperature.device, measured.examples.batch(np.array(numbers)))
         states_ph = network(batch, features.select(batch.rows_c)).flatten(0, 1)
         # An answer continues after what is learnt, and after a picture, whose slots are not learnt.
         before_bl = pad(batch.numbers_bl[:, :-1], (1, 0))
@@ -420,7 +414,7 @@ def choose_picture_bias(
 
 
 def best_threshold(shows_i: Float64[np.ndarray, " i"], says_j: Float64[np.ndarray, " j"]) -> float:
-    """What to add so that as many as possible of the first are at least 0, and of the second below 0.
+    """The number to add so that as many as possible of the first are at least 0, and of the second below 0.
 
     >>> best_threshold(np.array([-1.0, 2.0]), np.array([-5.0, -3.0]))
     2.0
@@ -431,5 +425,5 @@ def best_threshold(shows_i: Float64[np.ndarray, " i"], says_j: Float64[np.ndarra
     return -float(between[int(np.argmax(right))])
 
 
-def _to(device: torch.device, tensors: Tensors) -> Tensors:
+def _move_tensors(device: torch.device, tensors: Tensors) -> Tensors:
     return type(tensors)(*(tensor.to(device) for tensor in tensors))

@@ -1,4 +1,4 @@
-"""What ChatSearcher is trained on: examples of all data sets of a plan, with the raw vectors of their pictures.
+"""The training data of ChatSearcher: examples of all data sets of a plan, with the raw vectors of their pictures.
 
 captions    captions.csv, COCO's annotations/, Conceptual Captions (.tsv, or folders as img2dataset writes them)
 documents   mmc4's docs_*.jsonl; and captioned pictures of one data set, two to four combined
@@ -25,7 +25,7 @@ from typing import Literal, TypeVar
 import numpy as np
 from jaxtyping import Float16, Float32, Num
 
-from viewfinder.data import CaptionedPicture, read_coco, read_flickr8k
+from viewfinder.data.captions import CaptionedPicture, has_captions, read_captioned
 from viewfinder.data.chatsearch import ImageItem, Subtask, read_chatsearch
 from viewfinder.data.dialogues import Dialogue, read_dialogues, read_visdial
 from viewfinder.data.fashionmt import Transaction, fashionmt_sources, read_transactions
@@ -36,8 +36,8 @@ from viewfinder.data.visual_genome.regions import read_picture_ids
 from viewfinder.encoders.features import Features
 from viewfinder.errors import BadInput, EncoderMismatch, UnknownName
 from viewfinder.retrievers.chatsearcher import examples
-from viewfinder.retrievers.chatsearcher.sequence import ExampleTurn, TrainingExample
-from viewfinder.retrievers.chatsearcher.settings import ExampleKind
+from viewfinder.retrievers.chatsearcher.sequence import TrainingExample, TrainingTurn
+from viewfinder.retrievers.chatsearcher.settings import ChatSearcherPreset, ExampleKind
 from viewfinder.retrievers.shared.train_plan import TrainPlan
 
 Split = Literal["train", "val"]
@@ -66,9 +66,7 @@ class _Folder:
     path: Path
     name: str
     split: Split
-    image_first: bool
-    found_first: float
-    fragments: float
+    preset: ChatSearcherPreset
     seed: int
 
     def rng(self, kind: ExampleKind) -> random.Random:
@@ -76,33 +74,21 @@ class _Folder:
         return random.Random(f"viewfinder/chatsearcher/{self.seed}/{self.name}/{self.split}/{kind}")
 
 
-def read_training_data(
-    plan: TrainPlan,
-    split: Split,
-    kinds: Sequence[ExampleKind],
-    *,
-    regions: bool,
-    image_first: bool,
-    seed: int,
-    found_first: float = 0.0,
-    fragments: float = 0.0,
-) -> TrainingData:
-    """The examples of some kinds in all data sets of a plan, with vectors; what is left out is reported.
+def read_training_data(plan: TrainPlan, split: Split, preset: ChatSearcherPreset) -> TrainingData:
+    """The examples of all kinds of a preset's stages in all data sets of a plan, with vectors.
 
-    `regions`: whether raw regions are needed; `image_first`: whether an answer that shows a picture begins with it;
-    `found_first`, `fragments`: as `dialogue_examples` has them; `seed`: of what is drawn (orders, lengths, templates).
+    What is left out is reported. Orders, lengths and templates are drawn by the plan's seed.
 
     Raises:
         BadInput: two data sets have the same name, data is damaged, or there is no example of any of the kinds.
         EncoderMismatch: vectors of the data sets are of different encoders.
     """
-    folders = [
-        _Folder(path, path.resolve().name, split, image_first, found_first, fragments, seed) for path in plan.data
-    ]
+    kinds = tuple(dict.fromkeys(kind for stage in preset.stages for kind in stage.mixture.shares))
+    folders = [_Folder(path, path.resolve().name, split, preset, plan.seed) for path in plan.data]
     names = [folder.name for folder in folders]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise BadInput(f"{twice}: two data sets have this name, by which pictures are told apart; rename one folder")
-    parts = [part for folder in folders if (part := _read(plan, folder, kinds, regions)) is not None]
+    parts = [part for folder in folders if (part := _read_folder(plan, folder, kinds)) is not None]
     found = {kind: tuple(one for part in parts for one in part.examples.get(kind, ())) for kind in kinds}
     for kind in (kind for kind in found if not found[kind]):
         plan.notify(f"{split}: no data set has {kind}")
@@ -125,12 +111,12 @@ class _Part:
     features: Features
 
 
-def _read(plan: TrainPlan, folder: _Folder, kinds: Sequence[ExampleKind], regions: bool) -> _Part | None:
+def _read_folder(plan: TrainPlan, folder: _Folder, kinds: Sequence[ExampleKind]) -> _Part | None:
     """None if a data set has nothing; no vectors are computed for it then."""
     drafts = {kind: tuple(READERS[kind](folder)) for kind in kinds}
     if not any(drafts.values()):
         return None
-    found = plan.vectors(folder.path, regions=regions)
+    found = plan.vectors(folder.path, regions=folder.preset.model.tokens > 0)
     shown = {name for some in drafts.values() for one in some for name in one.pictures}
     rows = {}
     for name in shown:
@@ -138,13 +124,15 @@ def _read(plan: TrainPlan, folder: _Folder, kinds: Sequence[ExampleKind], region
             rows[name] = found.row_of(name)
     called = {name: f"{folder.name}/{found.keys[row]}" for name, row in rows.items()}
 
-    def renamed(turn: ExampleTurn) -> ExampleTurn:
+    def rename_pictures(turn: TrainingTurn) -> TrainingTurn:
         items = (ImageItem(called[item.image]) if isinstance(item, ImageItem) else item for item in turn.items)
-        return ExampleTurn(turn.role, tuple(items))
+        return TrainingTurn(turn.role, tuple(items))
 
     kept = {
         kind: tuple(
-            replace(one, turns=tuple(map(renamed, one.turns))) for one in some if called.keys() >= set(one.pictures)
+            replace(one, turns=tuple(map(rename_pictures, one.turns)))
+            for one in some
+            if called.keys() >= set(one.pictures)
         )
         for kind, some in drafts.items()
     }
@@ -184,72 +172,73 @@ def _gather_rows(arrays: Sequence[Num[np.ndarray, "_ ..."]], rows: Sequence[Sequ
 # Readers: a data set -> examples, pictures named as in the data
 
 
-def _captions(folder: _Folder) -> Iterator[TrainingExample]:
+def _read_captions(folder: _Folder) -> Iterator[TrainingExample]:
     rng = folder.rng("captions")
-    for picture, said in _captioned(folder):
+    for picture, said in _read_captioned(folder):
         for caption in said:
             yield examples.caption_example(picture, caption, first=rng.random() < 0.5)
 
 
-def _requests(folder: _Folder) -> Iterator[TrainingExample]:
+def _read_requests(folder: _Folder) -> Iterator[TrainingExample]:
     rng = folder.rng("requests")
     return (
-        examples.request_example(picture, said, rng, fragments=folder.fragments) for picture, said in _captioned(folder)
+        examples.request_example(picture, said, rng, fragments=folder.preset.fragments)
+        for picture, said in _read_captioned(folder)
     )
 
 
-def _documents(folder: _Folder) -> Iterator[TrainingExample]:
+def _read_documents(folder: _Folder) -> Iterator[TrainingExample]:
     rng = folder.rng("documents")
     shards = sorted(folder.path.glob("docs_*.jsonl*"))
     pages = (page for shard in shards for page in read_mmc4(shard)[0])
     yield from (
-        examples.web_page_example(page, rng) for page in _by_name(folder, pages, lambda page: page.pictures[0].name)
+        examples.web_page_example(page, rng)
+        for page in _choose_by_name(folder, pages, lambda page: page.pictures[0].name)
     )
-    yield from examples.group_into_pages(_captioned(folder), rng)
+    yield from examples.group_into_pages(_read_captioned(folder), rng)
 
 
-def _captioned(folder: _Folder) -> list[tuple[str, tuple[str, ...]]]:
+def _read_captioned(folder: _Folder) -> list[tuple[str, tuple[str, ...]]]:
     """The pictures of a split with their captions."""
-    home = folder.path
-    if (home / "captions.csv").is_file():
-        return _of_split(folder, read_flickr8k(home)[0])
-    if any(home.glob("annotations/captions_*.json")):
-        return _of_split(folder, read_coco(home)[0])
-    return [(_local(folder, picture.path), picture.captions) for picture in _conceptual(folder)]
+    if has_captions(folder.path):
+        return _choose_split(folder, read_captioned(folder.path)[0])
+    return [(_name_locally(folder, picture.path), picture.captions) for picture in _read_conceptual(folder)]
 
 
-def _of_split(folder: _Folder, pictures: Sequence[CaptionedPicture]) -> list[tuple[str, tuple[str, ...]]]:
+def _choose_split(folder: _Folder, pictures: Sequence[CaptionedPicture]) -> list[tuple[str, tuple[str, ...]]]:
     """Those of a split by the data set's own lists (worlds have some), else by name.
 
     Pictures that the data set's transactions use in another split are left out.
     """
     other = {split for split in SPLITS if split != folder.split}
-    elsewhere = {PurePosixPath(name).stem for one in _transactions(folder.path, other) for name in one.pictures}
+    elsewhere = {PurePosixPath(name).stem for one in _read_transactions(folder.path, other) for name in one.pictures}
     if list_splits(folder.path):
         numbers = set(read_picture_ids(find_layout(folder.path).split(folder.split)))
         chosen = [picture for picture in pictures if int(picture.path.stem) in numbers]
     else:
-        chosen = list(_by_name(folder, pictures, _file_of))
+        chosen = list(_choose_by_name(folder, pictures, _file_of))
     return [
-        (_local(folder, picture.path), picture.captions) for picture in chosen if picture.path.stem not in elsewhere
+        (_name_locally(folder, picture.path), picture.captions)
+        for picture in chosen
+        if picture.path.stem not in elsewhere
     ]
 
 
-def _conceptual(folder: _Folder) -> Iterator[CaptionedPicture]:
+def _read_conceptual(folder: _Folder) -> Iterator[CaptionedPicture]:
     """Conceptual Captions: tables of pictures, or folders of pictures with a .txt each."""
     tables = sorted(folder.path.glob("*.tsv"))
     held_out = [table for table in tables if "val" in table.stem.lower()]
     for table in tables:
         pictures = read_cc3m(table)[0]
         if not held_out:
-            yield from _by_name(folder, pictures, _file_of)
+            yield from _choose_by_name(folder, pictures, _file_of)
         elif (table in held_out) == (folder.split == "val"):
             yield from pictures
     if any(text.with_suffix(ending).is_file() for text in folder.path.glob("*/*.txt") for ending in PICTURES):
-        yield from _by_name(folder, read_cc3m(folder.path)[0], _file_of)
+        yield from _choose_by_name(folder, read_cc3m(folder.path)[0], _file_of)
 
 
-def _chats(folder: _Folder, subtask: Subtask) -> Iterator[TrainingExample]:
+def _read_chats(folder: _Folder, subtask: Subtask) -> Iterator[TrainingExample]:
     home = folder.path / "chatsearch"
     own, training = (home / f"{subtask}_{split}.jsonl" for split in (folder.split, "train"))
     validation = home / f"{subtask}_val.jsonl"
@@ -257,15 +246,15 @@ def _chats(folder: _Folder, subtask: Subtask) -> Iterator[TrainingExample]:
         samples = read_chatsearch(own)[0] if own.is_file() else []
     else:
         found = read_chatsearch(training)[0] if training.is_file() else []
-        samples = list(_by_name(folder, found, lambda sample: sample.target, held_out=True))
+        samples = list(_choose_by_name(folder, found, lambda sample: sample.target, held_out=True))
     for sample in samples:
-        yield examples.chat_example(sample, image_first=folder.image_first)
+        yield examples.chat_example(sample, image_first=folder.preset.image_first)
 
 
-def _visual(folder: _Folder) -> Iterator[TrainingExample]:
+def _read_visual(folder: _Folder) -> Iterator[TrainingExample]:
     rng = folder.rng("visual")
     for file in sorted(folder.path.glob("llava*.json")):
-        for sample in _by_name(folder, read_llava(file)[0], lambda one: one.image or one.id, held_out=True):
+        for sample in _choose_by_name(folder, read_llava(file)[0], lambda one: one.image or one.id, held_out=True):
             yield from examples.split_into_examples(
                 sample.turns, (ImageItem(sample.image),) if sample.image else (), rng
             )
@@ -278,23 +267,23 @@ def _visual(folder: _Folder) -> Iterator[TrainingExample]:
         dialogues += read_visdial(folder.path, folder.split)[0]
     for dialogue in dialogues:
         yield from examples.dialogue_examples(
-            dialogue, rng, found_first=folder.found_first, others=dialogues, fragments=folder.fragments
+            dialogue, rng, found_first=folder.preset.found_first, others=dialogues, fragments=folder.preset.fragments
         )
 
 
-def _edits(folder: _Folder) -> Iterator[TrainingExample]:
+def _read_edits(folder: _Folder) -> Iterator[TrainingExample]:
     rng = folder.rng("edits")
     if (folder.path / "seeds.json").is_file() or any(folder.path.glob("*/prompt.json")):
         pairs, _ = read_instruct_pix2pix(folder.path)
         # By the folder of the pair: pairs of one prompt lie together, and a world numbers its pairs by it.
-        for pair in _by_name(folder, pairs, lambda pair: pair.source.parent.name):
+        for pair in _choose_by_name(folder, pairs, lambda pair: pair.source.parent.name):
             words = examples.reword_instruction(pair.instruction, examples.OF_COMMANDS, rng)
-            yield examples.edit_example(_local(folder, pair.source), words, _local(folder, pair.target))
-    for one in _transactions(folder.path, {folder.split}):
+            yield examples.edit_example(_name_locally(folder, pair.source), words, _name_locally(folder, pair.target))
+    for one in _read_transactions(folder.path, {folder.split}):
         yield from examples.transaction_examples(one, rng)
 
 
-def _transactions(folder: Path, splits: Collection[str]) -> Iterator[Transaction]:
+def _read_transactions(folder: Path, splits: Collection[str]) -> Iterator[Transaction]:
     """FashionMT's transactions of some splits, if there are any."""
     if any(folder.glob("modifiers/*_cap.json")):
         for source, there in fashionmt_sources(folder).items():
@@ -306,7 +295,7 @@ def _file_of(picture: CaptionedPicture) -> Path:
     return picture.path
 
 
-def _by_name(
+def _choose_by_name(
     folder: _Folder, records: Iterable[Record], name: Callable[[Record], str | Path], *, held_out: bool = False
 ) -> Iterator[Record]:
     """The records of a split, by the names of their pictures; `held_out`: all but validation's are for training."""
@@ -317,18 +306,18 @@ def _by_name(
             yield record
 
 
-def _local(folder: _Folder, path: Path) -> str:
+def _name_locally(folder: _Folder, path: Path) -> str:
     """A picture's name in its data set."""
     return path.relative_to(folder.path).as_posix() if path.is_relative_to(folder.path) else path.as_posix()
 
 
 READERS: Mapping[ExampleKind, Callable[[_Folder], Iterator[TrainingExample]]] = {
-    "captions": _captions,
-    "documents": _documents,
-    "tchat": partial(_chats, subtask="tChat"),
-    "ichat": partial(_chats, subtask="iChat"),
-    "mchat": partial(_chats, subtask="mChat"),
-    "visual": _visual,
-    "edits": _edits,
-    "requests": _requests,
+    "captions": _read_captions,
+    "documents": _read_documents,
+    "tchat": partial(_read_chats, subtask="tChat"),
+    "ichat": partial(_read_chats, subtask="iChat"),
+    "mchat": partial(_read_chats, subtask="mChat"),
+    "visual": _read_visual,
+    "edits": _read_edits,
+    "requests": _read_requests,
 }

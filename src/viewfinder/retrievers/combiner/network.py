@@ -1,6 +1,5 @@
 """The Combiner (Baldrati et al., CLIP4Cir, CVPR 2022 workshops) in torch, with a memory of earlier turns.
 
-    x, y as long as the settings have them
     t = drop(relu(text(x)))    p = drop(relu(picture(y)))    j = [t; p] + recall(state)
     s = sigmoid(share_out(drop(relu(share(j)))))
     query = unit(out(drop(relu(mixed(j)))) + s x + (1 - s) y)
@@ -17,7 +16,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import dropout, normalize
 
-from viewfinder.retrievers.combiner.settings import ModelSettings
+from viewfinder.retrievers.combiner.settings import CombinerSettings
 from viewfinder.retrievers.shared.network import UpdateCell
 
 
@@ -29,7 +28,7 @@ class CombinerNetwork(nn.Module):
 
     probe: Float[Tensor, " d"]
 
-    def __init__(self, settings: ModelSettings, width: int) -> None:
+    def __init__(self, settings: CombinerSettings, width: int) -> None:
         super().__init__()
         projection, hidden = settings.projection, settings.hidden
         self.settings = settings
@@ -56,14 +55,13 @@ class CombinerNetwork(nn.Module):
         self, state_bd: Float[Tensor, "b d"], text_bd: Float[Tensor, "b d"], picture_bd: Float[Tensor, "b d"]
     ) -> Float[Tensor, "b d"]:
         """The query of a turn."""
-        text_bd, picture_bd = self.settings.text_length * text_bd, self.settings.picture_length * picture_bd
-        read = [self._dropped(self.text(text_bd)), self._dropped(self.picture(picture_bd))]
+        read = [self._activate_rows(self.text(text_bd)), self._activate_rows(self.picture(picture_bd))]
         joined_bj = torch.cat(read, dim=-1)
         if self.settings.memory == "gru":
             joined_bj = joined_bj + self.recall(state_bd)
-        share_b1 = torch.sigmoid(self.share_out(self._dropped(self.share(joined_bj))))
-        mixed_bd = self.out(self._dropped(self.mixed(joined_bj)))
+        share_b1 = torch.sigmoid(self.share_out(self._activate_rows(self.share(joined_bj))))
+        mixed_bd = self.out(self._activate_rows(self.mixed(joined_bj)))
         return normalize(mixed_bd + share_b1 * text_bd + (1 - share_b1) * picture_bd, dim=-1)
 
-    def _dropped(self, rows: Float[Tensor, "b h"]) -> Float[Tensor, "b h"]:
+    def _activate_rows(self, rows: Float[Tensor, "b h"]) -> Float[Tensor, "b h"]:
         return dropout(torch.relu(rows), self.settings.dropout, self.training)

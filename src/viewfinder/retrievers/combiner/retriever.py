@@ -24,7 +24,7 @@ from jaxtyping import Float, Float32
 from viewfinder.conversation import PictureId
 from viewfinder.encoders.base import unit_rows
 from viewfinder.query import Operation, Part, Picture, Query, Reads, ResolvedTurn
-from viewfinder.retrievers.combiner.settings import ModelSettings
+from viewfinder.retrievers.combiner.settings import CombinerSettings
 from viewfinder.retrievers.shared.numpy_network import (
     Arrays,
     check_shared_space,
@@ -41,18 +41,17 @@ from viewfinder.wording.modifications import split_modification
 Row = Float32[np.ndarray, " d"]
 
 
-def numpy_combine(arrays: Arrays, settings: ModelSettings, state_d: Row, text_d: Row, picture_d: Row) -> Row:
+def numpy_combine(arrays: Arrays, settings: CombinerSettings, state_d: Row, text_d: Row, picture_d: Row) -> Row:
     """`CombinerNetwork.combine`: the query of a turn."""
-    text_d, picture_d = settings.text_length * text_d, settings.picture_length * picture_d
-    joined_j = np.concatenate([_positive(arrays, "text", text_d), _positive(arrays, "picture", picture_d)])
+    joined_j = np.concatenate([_map_positive(arrays, "text", text_d), _map_positive(arrays, "picture", picture_d)])
     if settings.memory == "gru":
         joined_j = joined_j + arrays["recall.weight"] @ state_d
-    share_1 = numpy_sigmoid(numpy_linear(arrays, "share_out", _positive(arrays, "share", joined_j)))
-    mixed_d = numpy_linear(arrays, "out", _positive(arrays, "mixed", joined_j))
+    share_1 = numpy_sigmoid(numpy_linear(arrays, "share_out", _map_positive(arrays, "share", joined_j)))
+    mixed_d = numpy_linear(arrays, "out", _map_positive(arrays, "mixed", joined_j))
     return np.asarray(unit_rows(mixed_d + share_1 * text_d + (1 - share_1) * picture_d), np.float32)
 
 
-def _positive(arrays: Arrays, name: str, rows: Float[np.ndarray, " i"]) -> Float[np.ndarray, " o"]:
+def _map_positive(arrays: Arrays, name: str, rows: Float[np.ndarray, " i"]) -> Float[np.ndarray, " o"]:
     return np.asarray(np.maximum(numpy_linear(arrays, name, rows), 0))
 
 
@@ -61,7 +60,7 @@ PROBE = "a red dress with long sleeves"
 
 
 def modification_pieces(modification: str, how: Literal["whole", "clauses"]) -> tuple[str, ...]:
-    """What an encoder reads of a modification, without clause numbers: all in one, or its lead and clauses.
+    """The pieces of a modification that an encoder reads, without clause numbers: one text, or its lead and clauses.
 
     >>> modification_pieces("I prefer the FIRST, and 1. is red 2. has a 3 inch heel ", "whole")
     ('I prefer the FIRST, and is red, has a 3 inch heel',)
@@ -81,7 +80,7 @@ def mean_text_vector(of_pieces_pd: Float[np.ndarray, "p d"]) -> Float32[np.ndarr
 
 
 def look_back(said: PictureTurn, turn: ResolvedTurn, pictured: Sequence[int]) -> PictureTurn:
-    """What the words say of earlier pictures: a turn that goes back is read with the picture of that earlier turn.
+    """A turn with its back references resolved: one that goes back is read with the picture of that earlier turn.
 
     `pictured`: the numbers of the turns that were about a picture, including this one.
     """
@@ -105,7 +104,7 @@ SYSTEM = "combiner"
 
 @dataclass(frozen=True, eq=False)
 class CombinerState:
-    """What is carried between turns: the memory, the turns about a picture, and the last query with its turn."""
+    """The state between turns: the memory, the turns about a picture, and the last query with its turn."""
 
     memory_d: Float32[np.ndarray, " d"]
     pictured: tuple[int, ...] = ()
@@ -126,7 +125,7 @@ class Combiner:
 
     def __init__(self, weights: Weights) -> None:
         card, self.trained_on = weights.card, weights.card.trained_on
-        self.settings = read_card_settings(ModelSettings, card)
+        self.settings = read_card_settings(CombinerSettings, card)
         self.fingerprint = weights.fingerprint
         self.encoder = card.encoder
         self._arrays = weights.arrays
@@ -153,7 +152,7 @@ class Combiner:
             adapters=(*state.adapters, *said.adapters),
             operations=said.operations,
         )
-        return self._looking_for(state, turn, said) if said.text or said.picture is not None else state
+        return self._update_query(state, turn, said) if said.text or said.picture is not None else state
 
     def query(self, state: CombinerState) -> Query:
         """One part: the query of the last turn that said something."""
@@ -169,7 +168,7 @@ class Combiner:
 
     # -- inside
 
-    def _looking_for(self, state: CombinerState, turn: ResolvedTurn, said: PictureTurn) -> CombinerState:
+    def _update_query(self, state: CombinerState, turn: ResolvedTurn, said: PictureTurn) -> CombinerState:
         """The state with the query of a turn that says something."""
         adapters = state.adapters
         picture_d = None if said.picture is None else np.asarray(said.picture.vectors["global"], np.float32)

@@ -15,13 +15,11 @@ Repeats = Literal["left_out", "wrong"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelSettings:
+class CombinerSettings:
     """The network, and how a conversation is given to it.
 
     Attributes:
         projection, hidden: widths of the projected text and picture, and of the layers after that.
-        text_length, picture_length: the lengths of the combined vectors. Encoders give vectors of length 1; the
-            published ones are as long as CLIP makes each. One common length can be their mean, not each one's own.
         memory: what is carried from turn to turn: nothing (published), or a GRU's state over the queries so far.
         texts: how a modification becomes a vector: as a "whole", or as the mean of its numbered "clauses".
         rollback: a turn that goes back to an earlier picture is read with that one ("replace"), or as any other turn.
@@ -29,8 +27,6 @@ class ModelSettings:
 
     projection: int = 2560
     hidden: int = 5120
-    text_length: float = 1.0
-    picture_length: float = 1.0
     dropout: float = 0.5  # in training
     memory: Literal["none", "gru"] = "none"
     texts: Literal["whole", "clauses"] = "whole"
@@ -38,12 +34,11 @@ class ModelSettings:
 
     def __post_init__(self) -> None:
         check_settings(self, "at least 1", "projection", "hidden")
-        check_settings(self, "above 0", "text_length", "picture_length")
         check_settings(self, "at least 0 and below 1", "dropout")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Preset:
+class CombinerPreset:
     """A table of presets.toml.
 
     Attributes:
@@ -52,7 +47,7 @@ class Preset:
         selects: the validation figure by which the best weights are chosen: of all turns, or of the last.
     """
 
-    model: ModelSettings
+    model: CombinerSettings
     training: TrainingSettings
     scale: float = 100.0  # the factor on scores in the loss
     repeats: Repeats = "left_out"

@@ -7,7 +7,7 @@ pictures, x distinct modifications, g pictures of a gallery, b transactions of a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import NamedTuple
@@ -25,9 +25,10 @@ from viewfinder.errors import BadInput
 from viewfinder.metrics import rank_bounds
 from viewfinder.retrievers.combiner.network import CombinerNetwork
 from viewfinder.retrievers.combiner.retriever import PROBE, mean_text_vector, modification_pieces
-from viewfinder.retrievers.combiner.settings import ModelSettings, Preset, Repeats
+from viewfinder.retrievers.combiner.settings import CombinerPreset, CombinerSettings, Repeats
 from viewfinder.retrievers.shared.network import DEPTH, target_cross_entropy
 from viewfinder.retrievers.shared.train_plan import TrainPlan, TransactionRows, read_preset, read_transaction_rows
+from viewfinder.training.progress import report_tenths
 from viewfinder.wording.modifications import parse_ordinal_reference
 
 NO_TURN = -1
@@ -36,7 +37,7 @@ NO_TURN = -1
 Vectors = dict[str, Float32[np.ndarray, " d"]]
 """Vectors of texts."""
 
-TEXTS_AT_ONCE = 512
+MAX_TEXTS_AT_ONCE = 512
 """How many texts are encoded together."""
 
 
@@ -61,7 +62,7 @@ class RecordedTransactions:
 
 @dataclass(frozen=True, eq=False)
 class EncodedTransactions:
-    """The same, turn by turn: rows of pictures and of distinct texts, `NO_TURN` after the last turn.
+    """Transactions turn by turn, as rows of pictures and of distinct texts; `NO_TURN` after the last turn.
 
     `reference_st` is the picture that a turn is read with, `target_st` the one that it leads to.
     """
@@ -77,7 +78,7 @@ class EncodedTransactions:
         return len(self.target_st)
 
     @classmethod
-    def of(cls, recorded: RecordedTransactions, vectors: Vectors, model: ModelSettings) -> EncodedTransactions:
+    def of(cls, recorded: RecordedTransactions, vectors: Vectors, model: CombinerSettings) -> EncodedTransactions:
         """`vectors`: those of all pieces of all texts."""
         row_of = {text: row for row, text in enumerate(recorded.texts)}
         of_pieces = ([vectors[piece] for piece in modification_pieces(text, model.texts)] for text in recorded.texts)
@@ -91,7 +92,7 @@ class EncodedTransactions:
         return cls(recorded.pictures_nd, texts_xd, recorded.gallery_g, *tables)
 
 
-def read_recorded(plan: TrainPlan, split: str, preset: Preset) -> RecordedTransactions:
+def read_recorded(plan: TrainPlan, split: str, preset: CombinerPreset) -> RecordedTransactions:
     """The transactions of a split in all data sets of a plan; what is left out is reported.
 
     Raises:
@@ -120,7 +121,7 @@ def read_recorded(plan: TrainPlan, split: str, preset: Preset) -> RecordedTransa
     return RecordedTransactions(np.concatenate(vectors), np.array(sorted(gallery | wanted), np.intp), tuple(found))
 
 
-def reference_rows(one: Transaction, rows: Sequence[int], model: ModelSettings) -> list[int]:
+def reference_rows(one: Transaction, rows: Sequence[int], model: CombinerSettings) -> list[int]:
     """The picture that each turn is read with: the one it is about, or an earlier one to which it goes back."""
     found = []
     for turn, said in enumerate(one.modifications):
@@ -134,13 +135,11 @@ def encode_texts(texts: Iterable[str], encoder: Encoder, notify: Callable[[str],
     """The vectors of distinct texts in the shared space; progress is reported at every tenth."""
     wanted = sorted(set(texts))
     found: Vectors = {}
-    tenth = -1
-    for at in range(0, len(wanted), TEXTS_AT_ONCE):
-        some = wanted[at : at + TEXTS_AT_ONCE]
+    progress = report_tenths(notify, "encoded", things="texts")
+    for at in range(0, len(wanted), MAX_TEXTS_AT_ONCE):
+        some = wanted[at : at + MAX_TEXTS_AT_ONCE]
         found |= dict(zip(some, np.asarray(encoder.words(some), np.float32), strict=True))
-        if 10 * len(found) // len(wanted) > tenth:
-            tenth = 10 * len(found) // len(wanted)
-            notify(f"texts: {len(found):,} of {len(wanted):,}")
+        progress(len(found), len(wanted))
     return found
 
 
@@ -162,7 +161,7 @@ class Batch(NamedTuple):
 
 def train(plan: TrainPlan) -> training.TrainingResult:
     """Train as the plan says; `plan.resume` continues an interrupted training. Raises as `train_system`."""
-    preset, _ = read_preset(plan, PRESETS, Preset)
+    preset, _ = read_preset(plan, PRESETS, CombinerPreset)
     model = preset.model
     recorded = [read_recorded(plan, split, preset) for split in ("train", "val")]
     wanted = {piece for part in recorded for text in part.texts for piece in modification_pieces(text, model.texts)}
@@ -179,8 +178,8 @@ def train(plan: TrainPlan) -> training.TrainingResult:
         training.TrainingJob(
             network=network,
             batches=training.draw_epochs(len(train), preset.batch, lambda rows_b, rng: make_batch(train, rows_b)),
-            loss=partial(_lost, scale=preset.scale, repeats=preset.repeats),
-            settings=replace(preset.training, seed=plan.seed),
+            loss=partial(_measure_loss, scale=preset.scale, repeats=preset.repeats),
+            settings=preset.training,
             card=training.Card(system=SYSTEM, preset=plan.preset, encoder=space, settings=known),
             validate=partial(validate_network, turns=val, scale=preset.scale, repeats=preset.repeats),
             selects=preset.selects,
@@ -209,7 +208,7 @@ def tell_targets_apart(
     return cross_entropy(logits_qq, torch.arange(len(rows_q), device=rows_q.device))
 
 
-def _lost(
+def _measure_loss(
     network: CombinerNetwork, batch: Batch, *, scale: float, repeats: Repeats
 ) -> tuple[Tensor, Mapping[str, Tensor]]:
     """The loss of all turns of a batch, each told from the targets of all turns of all processes' batches."""
@@ -225,7 +224,7 @@ def _lost(
 def validate_network(
     network: CombinerNetwork, *, turns: EncodedTransactions, scale: float, repeats: Repeats = "left_out"
 ) -> dict[str, float]:
-    """What validation measures: every turn looks for its target in the gallery of the sources.
+    """The figures of validation: every turn looks for its target in the gallery of the sources.
 
     "recall" is Recall@10 over all turns, "first" and "last" that of the first and of the last turn of a transaction.
     """

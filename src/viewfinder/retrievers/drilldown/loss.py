@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy, normalize
 
 from viewfinder.retrievers.drilldown.network import DrilldownNetwork, SlotStates
-from viewfinder.retrievers.drilldown.settings import LossSettings
+from viewfinder.retrievers.drilldown.settings import POLICY_WEIGHT, DrilldownLossSettings
 from viewfinder.retrievers.shared.description_training import DialogueBatch
 from viewfinder.retrievers.shared.network import (
     EPS,
@@ -29,7 +29,7 @@ def score_pictures(
 
 
 def retrieval_loss(
-    network: DrilldownNetwork, loss: LossSettings, after: list[SlotStates], vectors_bkd: Float[Tensor, "b k d"]
+    network: DrilldownNetwork, loss: DrilldownLossSettings, after: list[SlotStates], vectors_bkd: Float[Tensor, "b k d"]
 ) -> Float[Tensor, ""]:
     """The mean over turns, summed over the batch, of how badly pictures and dialogues find one another (Eq. 4)."""
     turns = []
@@ -43,7 +43,7 @@ def retrieval_loss(
 
 
 def pretraining_loss(
-    network: DrilldownNetwork, loss: LossSettings, batch: DialogueBatch
+    network: DrilldownNetwork, loss: DrilldownLossSettings, batch: DialogueBatch
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """The loss of supervised pre-training (Sec. 3.5): slots are taken in turn (or written softly)."""
     vectors_bkd = network.project_pictures(batch.regions_bke, batch.whole_bg)
@@ -51,7 +51,9 @@ def pretraining_loss(
     return retrieval_loss(network, loss, after, vectors_bkd), {}
 
 
-def joint_loss(network: DrilldownNetwork, loss: LossSettings, batch: DialogueBatch) -> tuple[Tensor, dict[str, Tensor]]:
+def joint_loss(
+    network: DrilldownNetwork, loss: DrilldownLossSettings, batch: DialogueBatch
+) -> tuple[Tensor, dict[str, Tensor]]:
     """The loss of joint optimisation (Sec. 3.5): the look-ahead names the best slot, the policy learns it (Eq. 5)."""
     vectors_bkd = network.project_pictures(batch.regions_bke, batch.whole_bg)
     queries_btd = network.read(batch.said, batch.lengths_bt)
@@ -77,13 +79,13 @@ def joint_loss(network: DrilldownNetwork, loss: LossSettings, batch: DialogueBat
         return found, {"finding": found.detach()}
     chosen = torch.stack(choosing).mean()
     figures = {"finding": found.detach(), "choosing": chosen.detach(), "agrees": torch.stack(agrees).mean()}
-    return found + loss.policy_weight * chosen, figures
+    return found + POLICY_WEIGHT * chosen, figures
 
 
 @torch.no_grad()
 def slot_values(
     network: DrilldownNetwork,
-    loss: LossSettings,
+    loss: DrilldownLossSettings,
     states_bmd: Float[Tensor, "b m d"],
     queries_btd: Float[Tensor, "b t d"],
     vectors_bkd: Float[Tensor, "b k d"],
@@ -91,10 +93,11 @@ def slot_values(
 ) -> Float[Tensor, "b m"]:
     """The value Q(X, k) of writing the query of `turn` into each slot (Sec. 3.5): the policy's teacher.
 
-    The sum, over this turn and all that follow, of discount^(turns ahead) times the gain in similarity over the states
-    before the turn. The paper sums the similarities themselves: the states before are the same for all slots, so the
-    best slot is too. Later slots are drawn from the present policy, one draw an action. All slots count, empty ones
-    too; the m alternatives of a dialogue are rolled out side by side. `vectors_bkd` are the wanted pictures' regions.
+    The sum, over this turn and all that follow, of the gain in similarity over the states before the turn, without a
+    discount (gamma = 1, Sec. 4). The paper sums the similarities themselves: the states before are the same for all
+    slots, so the best slot is too. Later slots are drawn from the present policy, one draw an action. All slots count,
+    empty ones too; the m alternatives of a dialogue are rolled out side by side. `vectors_bkd` are the wanted pictures'
+    regions.
     """
     dialogues, slots, width = states_bmd.shape
     temperature = network.settings.factor
@@ -117,5 +120,5 @@ def slot_values(
         chances_nm = torch.softmax(network.policy_logits(query_nd, flat_nmd), dim=-1)
         slot_n = torch.multinomial(chances_nm, 1).squeeze(-1)
         flat_nmd[rows_n, slot_n] = network.update(query_nd, flat_nmd[rows_n, slot_n])
-        value_ba += loss.discount ** (later - turn) * (reward(alternatives_bamd) - base_b1)
+        value_ba += reward(alternatives_bamd) - base_b1
     return value_ba

@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import dropout, normalize
 
-from viewfinder.retrievers.drilldown.settings import ModelSettings
+from viewfinder.retrievers.drilldown.settings import OWN_SLOT, DrilldownSettings
 from viewfinder.retrievers.shared import network as shared
 from viewfinder.training.layers import FeedForward
 
@@ -29,7 +29,7 @@ class DrilldownNetwork(nn.Module):
     """The network. With the default settings and the published inputs (2048, 14,284 words) it has 4,861,201 parameters
     at M x 128 and 5,830,417 at M x 256."""
 
-    def __init__(self, settings: ModelSettings, inputs: shared.InputWidths) -> None:
+    def __init__(self, settings: DrilldownSettings, inputs: shared.InputWidths) -> None:
         super().__init__()
         width = settings.width
         self.settings = settings
@@ -57,13 +57,13 @@ class DrilldownNetwork(nn.Module):
         self, regions_bke: Float[Tensor, "b k e"], whole_bg: Float[Tensor, "b g"]
     ) -> Float[Tensor, "b all d"]:
         """Pictures as unit vectors: their regions, and the whole as the last one if the settings say so."""
-        vectors_bkd: Tensor = self.project(self._scaled("regions", regions_bke))
+        vectors_bkd: Tensor = self.project(self._scale_input("regions", regions_bke))
         if not self.settings.whole:
             return vectors_bkd
-        whole_bd = self.project_whole(self._scaled("whole", whole_bg))
+        whole_bd = self.project_whole(self._scale_input("whole", whole_bg))
         return torch.cat([vectors_bkd, whole_bd[:, None]], dim=1)
 
-    def _scaled(self, name: str, raw: Float[Tensor, "*b e"]) -> Float[Tensor, "*b e"]:
+    def _scale_input(self, name: str, raw: Float[Tensor, "*b e"]) -> Float[Tensor, "*b e"]:
         scaled = shared.scale_raw(self, name, raw) if self.settings.standardised else raw
         return dropout(scaled, self.settings.dropout, self.training)
 
@@ -104,14 +104,14 @@ class DrilldownNetwork(nn.Module):
     def write_softly(self, slots: SlotStates, query_bd: Float[Tensor, "b d"], turn: int) -> SlotStates:
         """The states with every slot moved towards its update by the policy's share."""
         own_m = torch.arange(self.settings.slots, device=query_bd.device) == turn % self.settings.slots
-        logits_bm = self.policy_logits(query_bd, slots.states_bmd) + self.settings.own_slot * own_m
+        logits_bm = self.policy_logits(query_bd, slots.states_bmd) + OWN_SLOT * own_m
         gate_bm = torch.softmax(logits_bm, dim=-1)
         new_bmd = self.update(query_bd[:, None].expand(slots.states_bmd.shape), slots.states_bmd)
         states_bmd = slots.states_bmd + gate_bm[..., None] * (new_bmd - slots.states_bmd)
         return SlotStates(states_bmd, 1 - (1 - slots.written_bm) * (1 - gate_bm))
 
     def comparable_states(self, slots: SlotStates) -> SlotStates:
-        """What pictures are compared with: unit states (an empty slot stays zeros), and how much each counts."""
+        """The states as pictures are compared with them: unit vectors (an empty slot stays zeros) and their weights."""
         counts_bm = torch.ones_like(slots.written_bm) if self.settings.mean_over == "all" else slots.written_bm
         return SlotStates(normalize(slots.states_bmd, dim=-1, eps=shared.EPS), counts_bm)
 
@@ -129,7 +129,7 @@ class DrilldownNetwork(nn.Module):
         return after
 
     def choose_slot(self, slots: SlotStates, query_bd: Float[Tensor, "b d"], turn: int) -> Int[Tensor, " b"]:
-        """The slot that a query is written into (Eq. 2, but the best one at search); see `ModelSettings.choice`."""
+        """The slot that a query is written into (Eq. 2, but the best one at search), by `settings.choice`."""
         settings, dialogues = self.settings, len(query_bd)
         if settings.choice in ("learned", "sampled", "random") and turn < settings.slots:
             return self.choose_empty_slot(slots, turn)

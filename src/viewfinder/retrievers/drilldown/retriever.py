@@ -18,7 +18,7 @@ from viewfinder.conversation import PictureId
 from viewfinder.data.visual_genome import Vocabulary
 from viewfinder.encoders.base import unit_rows
 from viewfinder.query import Part, Query, RawPictures, Reads, RegionSpace, ResolvedTurn
-from viewfinder.retrievers.drilldown.settings import ModelSettings
+from viewfinder.retrievers.drilldown.settings import OWN_SLOT, DrilldownSettings
 from viewfinder.retrievers.shared.numpy_network import (
     Arrays,
     NumpySentenceReader,
@@ -58,7 +58,7 @@ class Drilldown:
 
     def __init__(self, weights: Weights) -> None:
         card, self.trained_on = weights.card, weights.card.trained_on
-        self.settings = read_card_settings(ModelSettings, card)
+        self.settings = read_card_settings(DrilldownSettings, card)
         self._arrays: Arrays = weights.arrays
         self._read = NumpySentenceReader(
             weights.arrays, Vocabulary.of_settings(card.settings), card.settings["sentences_version"]
@@ -66,7 +66,7 @@ class Drilldown:
         self.space = RegionSpace(
             name=f"{SYSTEM}-{weights.fingerprint}",
             raw_version=card.encoder,
-            project=self._project,
+            project=self._project_pictures,
             regions=card.settings["regions"] + self.settings.whole,
             width=self.settings.width,
             temperature=self.settings.factor,
@@ -83,7 +83,7 @@ class Drilldown:
         """The state with the turn's sentences written."""
         heard = verbalize_turn(turn)
         for sentence in heard.sentences:
-            state = self._written(state, self._read(sentence, turn.sentences), (turn.number, sentence))
+            state = self._write_sentence(state, self._read(sentence, turn.sentences), (turn.number, sentence))
         return replace(state, excluded=heard.after(state.excluded), adapters=(*state.adapters, *heard.adapters))
 
     def query(self, state: DrilldownState) -> Query:
@@ -105,13 +105,13 @@ class Drilldown:
 
     # -- inside
 
-    def _written(
+    def _write_sentence(
         self, state: DrilldownState, query_d: Float[np.ndarray, " d"], said: tuple[int, str]
     ) -> DrilldownState:
         """The state with a sentence written into one slot, or into each by the policy's share."""
         if self.settings.write == "soft":
             logits_m = self._policy_logits(state, query_d).copy()
-            logits_m[state.sentences % self.settings.slots] += self.settings.own_slot
+            logits_m[state.sentences % self.settings.slots] += OWN_SLOT
             gate_m = np.asarray(softmax(logits_m), np.float32)
             queries_md = np.broadcast_to(query_d, state.states_md.shape)
             new_md = numpy_update_cell(self._arrays, "update", queries_md, state.states_md)
@@ -150,7 +150,7 @@ class Drilldown:
         logits_m = numpy_linear(self._arrays, "policy.4", rows)[:, 0]
         return np.maximum(logits_m, 0.0) if self.settings.policy_relu else logits_m
 
-    def _project(self, raw: RawPictures) -> Float32[np.ndarray, "n k d"]:
+    def _project_pictures(self, raw: RawPictures) -> Float32[np.ndarray, "n k d"]:
         assert raw.regions_nre is not None
         regions, whole = ("regions", "whole") if self.settings.standardised else (None, None)
         vectors_nkd = numpy_project_regions(self._arrays, "project", raw.regions_nre, scaled_by=regions)

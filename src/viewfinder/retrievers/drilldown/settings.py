@@ -14,15 +14,20 @@ from viewfinder.training.presets import TrainingSettings, check_settings
 
 Choice = Literal["circular", "learned", "sampled", "first", "random"]
 
+OWN_SLOT = 3.0
+"""The logit that soft writing adds for the slot whose turn it is: without it, all slots would become alike."""
+
+POLICY_WEIGHT = 0.1
+"""mu (Sec. 4): how much the policy's loss counts beside that of finding the pictures."""
+
 
 @dataclass(frozen=True, kw_only=True)
-class ModelSettings(RegionSettings):
+class DrilldownSettings(RegionSettings):
     """The network and how it writes and is read.
 
     Attributes:
         reads: a table of words and a GRU, trained here; or an encoder's frozen sentence vectors.
         mean_over: only slots that were written count (code), or all M from the start (paper).
-        own_slot: the logit that soft writing adds for the slot whose turn it is: this makes slots differ.
         choice: which slot, once all were written: t mod M, the policy's best, a draw from the policy, the first,
             any. Soft writing has no such choice.
         policy_reads: the order of query and state in the policy's input.
@@ -34,7 +39,6 @@ class ModelSettings(RegionSettings):
     sentence_hidden: int = 256  # between a frozen sentence vector and a query vector
     mean_over: Literal["written", "all"] = "written"
     write: Literal["one", "soft"] = "one"  # into one slot, or into every slot by the policy's share
-    own_slot: float = 3.0
     learned_scale: bool = False  # whether the network keeps a scale for the contrastive loss
     choice: Choice = "circular"
     empty: Literal["next", "any"] = "next"  # which slot while some are empty: the next, or any of them (paper)
@@ -50,39 +54,34 @@ class ModelSettings(RegionSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class LossSettings:
-    """What is minimised.
+class DrilldownLossSettings:
+    """The losses of both stages.
 
     Attributes:
         kind: the hardest decoy of the batch with a margin (published), every decoy with a margin, or all of the batch
             with a softmax.
         reward: of the policy's look-ahead: dot products of unscaled states (code) or cosines (paper).
         executes: which slot is written in training: the look-ahead's best (code) or a draw from the policy (paper).
-        discount: gamma, how much the reward of each later turn of the look-ahead counts relative to the turn before.
-        policy_weight: mu, how much the policy's loss counts.
     """
 
     kind: Literal["hardest", "every", "contrastive"] = "hardest"
     margin: float = 0.2  # of the first two kinds
     reward: Literal["dot", "cosine"] = "dot"
-    discount: float = 1.0  # Sec. 4; the code has none, which is equivalent
     executes: Literal["look_ahead", "sampled"] = "look_ahead"
     policy_turns: Literal["full", "all"] = "full"  # at which turns the policy learns: from turn M on (code), or at all
-    policy_weight: float = 0.1  # Sec. 4
 
 
 @dataclass(frozen=True, kw_only=True)
-class Preset(DescriptionPreset):
+class DrilldownPreset(DescriptionPreset):
     """A table of presets.toml."""
 
-    model: ModelSettings
-    loss: LossSettings
+    model: DrilldownSettings
+    loss: DrilldownLossSettings
     learned: TrainingSettings | None = None  # the second stage, in which the policy learns; None: no second stage
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.loss.kind == "contrastive" and not self.model.learned_scale:
             raise BadInput("the contrastive loss needs a scale; set model.learned_scale")
-        check_settings(self.loss, "from 0 to 1", "discount")
         if self.learned is not None and self.model.write == "soft":
             raise BadInput("soft writing has no slot to choose, so there is no second stage; leave learned out")

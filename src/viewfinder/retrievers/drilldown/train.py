@@ -16,7 +16,7 @@ from torch import Tensor
 
 from viewfinder.retrievers.drilldown import loss as losses
 from viewfinder.retrievers.drilldown.network import DrilldownNetwork, SlotStates
-from viewfinder.retrievers.drilldown.settings import LossSettings, ModelSettings, Preset
+from viewfinder.retrievers.drilldown.settings import DrilldownLossSettings, DrilldownPreset, DrilldownSettings
 from viewfinder.retrievers.shared.description_training import (
     DescriptionDialogues,
     DialogueBatch,
@@ -32,15 +32,15 @@ from viewfinder.training.presets import read_card_settings
 SYSTEM = "drilldown"
 PRESETS = Path(__file__).with_name("presets.toml")
 
-Loss = Callable[[DrilldownNetwork, LossSettings, DialogueBatch], tuple[Tensor, dict[str, Tensor]]]
+Loss = Callable[[DrilldownNetwork, DrilldownLossSettings, DialogueBatch], tuple[Tensor, dict[str, Tensor]]]
 
 
 def train(plan: TrainPlan) -> TrainingResult:
     """Train as the plan says; `plan.resume` continues an interrupted training. Raises as `train_system`."""
-    preset = load_preset(PRESETS, plan.preset, Preset, plan.overrides)
+    preset = load_preset(PRESETS, plan.preset, DrilldownPreset, plan.overrides)
     start = read_start_card(plan)
     if start is not None:
-        model = read_card_settings(ModelSettings, start)
+        model = read_card_settings(DrilldownSettings, start)
         preset = replace(preset, model=replace(model, choice=preset.model.choice))
     data = read_description_data(plan, preset, start, reads=preset.model.reads, whole=preset.model.whole)
     seed_all(plan.seed)
@@ -78,8 +78,10 @@ def train(plan: TrainPlan) -> TrainingResult:
     return replace(second, best=plan.out / "best.safetensors")
 
 
-def validate_network(network: DrilldownNetwork, *, preset: Preset, dialogues: DescriptionDialogues) -> dict[str, float]:
-    """What validation measures: the loss and recall of the protocol's fixed dialogues."""
+def validate_network(
+    network: DrilldownNetwork, *, preset: DrilldownPreset, dialogues: DescriptionDialogues
+) -> dict[str, float]:
+    """The figures of validation: loss and recall over the protocol's fixed dialogues."""
 
     def take(batch: DialogueBatch) -> tuple[Tensor, list[SlotStates], Tensor]:
         vectors_bkd = network.project_pictures(batch.regions_bke, batch.whole_bg)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -42,7 +42,7 @@ STEEP = 8.0
 """The factor that turns a ridge regression's output, 0 to 1, into a logit from -4 to 4."""
 
 TINY = 1e-5
-"""What the published code adds to denominators, which may be zero."""
+"""The published code adds this to denominators, which may be zero."""
 
 MAX_PICTURES_AT_ONCE = 1024
 """Pictures in a batch of validation."""
@@ -103,7 +103,7 @@ def train_attributes(plan: TrainPlan) -> TrainingResult:
     """Train a predictor as planned; `plan.resume` continues an interrupted training. Raises as `train_system`."""
     preset = load_preset(PRESETS, plan.preset, AttributePreset, plan.overrides)
     garments, seen = (read_garments(plan, split, preset.kinds) for split in ("train", "val"))
-    labels = _labels(plan, garments, preset.fewest)
+    labels = _choose_labels(plan, garments, preset.fewest)
     training, validation = (label_pictures(found, labels) for found in (garments, seen))
     for purpose, found in (("training", training), ("validation", validation)):
         if not len(found.raw_ng):
@@ -117,10 +117,10 @@ def train_attributes(plan: TrainPlan) -> TrainingResult:
     )
     count = len(training.raw_ng)
     job = TrainingJob(
-        network=_begun(plan, training, preset.ridge),
+        network=_make_head(plan, training, preset.ridge),
         batches=draw_epochs(count, min(preset.batch, count), lambda rows_b, rng: training.batch(rows_b)),
         loss=lambda head, batch: (binary_cross_entropy_with_logits(head(batch[0]), batch[1]), {}),
-        settings=replace(preset.training, seed=plan.seed),
+        settings=preset.training,
         card=card,
         validate=partial(measure_attributes, labelled=validation, most=preset.told, f1_of=preset.f1_of),
         selects="f1",
@@ -129,7 +129,7 @@ def train_attributes(plan: TrainPlan) -> TrainingResult:
     return plan.fit(job)
 
 
-def _labels(plan: TrainPlan, garments: Garments, fewest: int) -> tuple[str, ...]:
+def _choose_labels(plan: TrainPlan, garments: Garments, fewest: int) -> tuple[str, ...]:
     """Labels that enough pictures have, in alphabetical order; or those of the weights to start from."""
     if plan.start is not None:
         card = read_card(plan.start)
@@ -156,7 +156,7 @@ def label_pictures(garments: Garments, labels: Sequence[str]) -> LabelledPicture
     return LabelledPictures(garments.raw_ng[some_n], has_nk[some_n])
 
 
-def _begun(plan: TrainPlan, training: LabelledPictures, ridge: float) -> LearnedHead:
+def _make_head(plan: TrainPlan, training: LabelledPictures, ridge: float) -> LearnedHead:
     """A head on the scale of the training set, started from zeros or ridge regression; or the one of `plan.start`."""
     head = LearnedHead(training.has_nk.shape[1], training.raw_ng.shape[1])
     if plan.start is not None:
@@ -193,7 +193,7 @@ def ridge_regression(
 def measure_attributes(
     module: nn.Module, *, labelled: LabelledPictures, most: int, f1_of: Literal["all", "picture"] = "all"
 ) -> dict[str, float]:
-    """What validation measures: `attribute_figures`."""
+    """The figures of validation (`attribute_figures`) of a head on labelled pictures."""
     device = next(module.parameters()).device
     blocks = torch.split(torch.from_numpy(labelled.raw_ng), MAX_PICTURES_AT_ONCE)
     logits = [module(raw_bg.to(device)).cpu() for raw_bg in blocks]

@@ -47,7 +47,7 @@ PRESETS = Path(__file__).with_name("captioner.toml")
 
 SmoothingOver = Literal["all", "others"]
 
-PAIRS_AT_ONCE = 128
+MAX_PAIRS_AT_ONCE = 128
 """How many pairs validation captions at once."""
 
 
@@ -96,7 +96,7 @@ def load_simulator(plan: TrainPlan, named: str, preset: str, kinds: tuple[str, .
     """
     if not named:
         plan.notify("training the simulated user")
-    captioner = Captioner.load(_trained_file(plan, named, train_captioner, SYSTEM, preset, kinds))
+    captioner = Captioner.load(_find_or_train(plan, named, train_captioner, SYSTEM, preset, kinds))
     captioner.check(plan.encoder.raw_version)
     plan.note_weights(captioner.trained_on)
     return captioner
@@ -124,7 +124,7 @@ def train_captioner(plan: TrainPlan) -> TrainingResult:
     seen = garments["train"]
     words = build_caption_vocabulary(caption for several in seen.pairs.captions for caption in several)
     seed_all(plan.seed)
-    network = _begun(preset.model, seen, words, predictor)
+    network = _make_network(preset.model, seen, words, predictor)
     train, val = (make_caption_examples(found, words, preset.model) for found in garments.values())
     known = {
         "model": asdict(preset.model),
@@ -137,8 +137,8 @@ def train_captioner(plan: TrainPlan) -> TrainingResult:
         TrainingJob(
             network=network,
             batches=draw_epochs(len(train.words_el), preset.batch, lambda rows_b, rng: train.batch(rows_b)),
-            loss=partial(_lost, smoothing=preset.smoothing, over=preset.smoothing_over),
-            settings=replace(preset.training, seed=plan.seed),
+            loss=partial(_measure_loss, smoothing=preset.smoothing, over=preset.smoothing_over),
+            settings=preset.training,
             card=card,
             validate=partial(measure_captions, examples=val, garments=garments["val"], words=words),
             selects=preset.selects,
@@ -156,14 +156,14 @@ def load_predictor(plan: TrainPlan, named: str, preset: str, kinds: tuple[str, .
     """
     if not named:
         plan.notify(f"training the attributes that the {reader} reads")
-    file = _trained_file(plan, named, train_attributes, ATTRIBUTES, preset, kinds)
+    file = _find_or_train(plan, named, train_attributes, ATTRIBUTES, preset, kinds)
     card = read_card(file)
     check_card(file, card, system=ATTRIBUTES, encoder=plan.encoder.raw_version)
     plan.note_weights(card.trained_on)
     return AttributePredictor.read(file)
 
 
-def _trained_file(
+def _find_or_train(
     plan: TrainPlan,
     named: str,
     train: Callable[[TrainPlan], TrainingResult],
@@ -185,7 +185,7 @@ def _trained_file(
     return fitted.best
 
 
-def _begun(
+def _make_network(
     model: CaptionerModel, garments: Garments, words: CaptionVocabulary, predictor: AttributePredictor | None
 ) -> CaptionerNetwork:
     """The initial network: random weights, untrained parts set from the training pictures, attributes put in."""
@@ -265,7 +265,7 @@ def smoothed_loss(
     return functional.cross_entropy(logits_nv, goals_n, ignore_index=PAD, label_smoothing=smoothing, reduction="sum")
 
 
-def _lost(
+def _measure_loss(
     network: CaptionerNetwork, batch: CaptionBatch, *, smoothing: float = 0.0, over: SmoothingOver = "all"
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """Cross-entropy of every next word, summed over the batch as published; the mean goes into the log."""
@@ -280,21 +280,21 @@ def _lost(
 def measure_captions(
     network: CaptionerNetwork, *, examples: CaptionExamples, garments: Garments, words: CaptionVocabulary
 ) -> dict[str, float]:
-    """What validation measures of greedy captions: BLEU-3 and BLEU-4, ROUGE-L, CIDEr-D; and the loss per word."""
+    """The figures of validation: BLEU-3, BLEU-4, ROUGE-L and CIDEr-D of greedy captions, and the loss per word."""
     device = next(network.parameters()).device
     pairs = garments.pairs
     said: list[str] = []
-    for at in range(0, len(pairs), PAIRS_AT_ONCE):
-        rows = slice(at, at + PAIRS_AT_ONCE)
+    for at in range(0, len(pairs), MAX_PAIRS_AT_ONCE):
+        rows = slice(at, at + MAX_PAIRS_AT_ONCE)
         shown_bg, wanted_bg = (
             examples.raw_ng[rows_p[rows]].to(device) for rows_p in (pairs.candidate_p, pairs.target_p)
         )
         said += caption_texts(decode_greedily(network, shown_bg, wanted_bg), words.words)
     lost, count = 0.0, 0  # of words, without smoothing
-    for at in range(0, len(examples.words_el), PAIRS_AT_ONCE):
-        rows_b = np.arange(at, min(at + PAIRS_AT_ONCE, len(examples.words_el)))
+    for at in range(0, len(examples.words_el), MAX_PAIRS_AT_ONCE):
+        rows_b = np.arange(at, min(at + MAX_PAIRS_AT_ONCE, len(examples.words_el)))
         batch = CaptionBatch(*(tensor.to(device) for tensor in examples.batch(rows_b)))
-        lost += float(_lost(network, batch)[0])
+        lost += float(_measure_loss(network, batch)[0])
         count += int((batch.goals_bt != PAD).sum())
     bleu_n = bleu(said, pairs.captions)
     return {

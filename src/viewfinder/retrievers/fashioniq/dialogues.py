@@ -21,9 +21,9 @@ from torch import Tensor
 from viewfinder.data.fashion_iq import join_captions, shuffle_first_pictures
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.fashioniq.garments import Garments
-from viewfinder.retrievers.fashioniq.loss import feedback_turn_loss, likeness
+from viewfinder.retrievers.fashioniq.loss import feedback_turn_loss, score_likeness
 from viewfinder.retrievers.fashioniq.network import Feedback, FeedbackNetwork
-from viewfinder.retrievers.fashioniq.settings import Preset
+from viewfinder.retrievers.fashioniq.settings import FashionIqPreset
 from viewfinder.retrievers.shared.network import DEPTH, WordNumbers, target_ranks
 from viewfinder.retrievers.shared.numpy_network import NO_WORD
 from viewfinder.training import Batches
@@ -125,7 +125,7 @@ def garment_kinds(
 
 
 def pair_wordings(captions: Sequence[str]) -> tuple[str, ...]:
-    """What may be said of a pair: "1 and 2", "2 and 1", "1", "2" (as CLIP4Cir learns, Baldrati et al. 2022)."""
+    """The wordings of a pair with two captions: "1 and 2", "2 and 1", "1", "2" (CLIP4Cir, Baldrati et al. 2022)."""
     return tuple(join_captions(order) for order in (captions, captions[::-1], captions[:1], captions[-1:]))
 
 
@@ -133,7 +133,7 @@ class FeedbackDialogues(NamedTuple):
     """Dialogues about one kind (by its number), before the first turn."""
 
     kind: int
-    wanted_bt: Int[Tensor, "b t"]  # the garment wanted in each turn: the same one unless minds change
+    targets_b: Places  # the wanted garments
     shown_b: Places  # the garments shown first, where `seen_b`; else the dialogue begins without a picture
     seen_b: Bool[Tensor, " b"]
     others_bt: Int[Tensor, "b t"]  # garments that each turn tells the target from
@@ -141,13 +141,10 @@ class FeedbackDialogues(NamedTuple):
     given_bt: Bool[Tensor, "b t"]
     attributed_b: Bool[Tensor, " b"]  # whether attributes are read
 
-    @property
-    def targets_b(self) -> Places:
-        """The garments wanted in the end."""
-        return self.wanted_bt[:, -1]
 
-
-def dialogue_batches(kinds: Sequence[GarmentKind], preset: Preset) -> Callable[[int, int], Batches[FeedbackDialogues]]:
+def dialogue_batches(
+    kinds: Sequence[GarmentKind], preset: FashionIqPreset
+) -> Callable[[int, int], Batches[FeedbackDialogues]]:
     """The batches of a `TrainingJob`: an epoch has as many dialogues as there are garments, rounded down to whole
     batches; targets are drawn with replacement.
 
@@ -171,44 +168,38 @@ def dialogue_batches(kinds: Sequence[GarmentKind], preset: Preset) -> Callable[[
 
 
 def draw_dialogues(
-    kinds: Sequence[GarmentKind], preset: Preset, size: int, rng: np.random.Generator
+    kinds: Sequence[GarmentKind], preset: FashionIqPreset, size: int, rng: np.random.Generator
 ) -> FeedbackDialogues:
     """Dialogues about a kind drawn in proportion to its number of garments."""
     sizes = np.array([len(kind) for kind in kinds])
     number = int(rng.choice(len(kinds), p=sizes / sizes.sum()))
     kind, turns = kinds[number], preset.turns
-    targets_b, shown_b, which_b = (_any(rng, count, size) for count in (len(kind), len(kind), 2**31))
-    others_bt = _any(rng, len(kind), size, turns)
+    targets_b, shown_b, which_b = (_draw_numbers(rng, count, size) for count in (len(kind), len(kind), 2**31))
+    others_bt = _draw_numbers(rng, len(kind), size, turns)
     begins_b, attributed_b = torch.from_numpy(rng.random((2, size)))
     recorded_b = begins_b < (1.0 if preset.simulator == "recorded" else preset.recorded)
     recorded_b &= len(kind.target_p) > 0
     if len(kind.target_p):
-        pairs_b = _any(rng, len(kind.target_p), size)
+        pairs_b = _draw_numbers(rng, len(kind.target_p), size)
         targets_b = torch.where(recorded_b, kind.target_p[pairs_b], targets_b)
         shown_b = torch.where(recorded_b, kind.candidate_p[pairs_b], shown_b)
     described_b = (begins_b >= preset.recorded) & (begins_b < preset.recorded + preset.described)
     described_b &= ~recorded_b & (kind.described.count_n[targets_b] > 0)
-    wanted_bt = targets_b[:, None].repeat(1, turns)
-    if preset.changes and turns > 1:  # where minds change, another one from some turn on
-        changes_b = torch.from_numpy(rng.random(size)) < preset.changes
-        turn_b = 1 + _any(rng, turns - 1, size)
-        later_bt = (torch.arange(turns) >= turn_b[:, None]) & changes_b[:, None]
-        wanted_bt = torch.where(later_bt, _any(rng, len(kind), size)[:, None], wanted_bt)
     # What is said when no user is simulated.
-    described = (kind.described.sentences(wanted_bt[:, turn], which_b + turn) for turn in range(turns))
+    described = (kind.described.sentences(targets_b, which_b + turn) for turn in range(turns))
     words_btl = torch.stack(list(described), dim=1)
     if len(kind.target_p):
         words_btl[:, 0] = torch.where(recorded_b[:, None], kind.recorded.sentences(pairs_b, which_b), words_btl[:, 0])
     given_bt = torch.full((size, turns), kind.says is None)
     given_bt[:, 0] |= recorded_b | described_b
     read_b = attributed_b >= preset.attribute_dropout
-    return FeedbackDialogues(number, wanted_bt, shown_b, ~described_b, others_bt, words_btl, given_bt, read_b)
+    return FeedbackDialogues(number, targets_b, shown_b, ~described_b, others_bt, words_btl, given_bt, read_b)
 
 
 def other_kinds_pictures(
     kinds: Sequence[GarmentKind], dialogues: FeedbackDialogues, count: int
 ) -> Float[Tensor, "m x"] | None:
-    """What is read of about `count` pictures of kinds other than the dialogues', some of each; None: no pictures.
+    """The network's input for about `count` pictures of kinds other than the dialogues', some of each, or None.
 
     They are derived from what was drawn for the dialogues, so nothing more is drawn.
     """
@@ -219,7 +210,7 @@ def other_kinds_pictures(
     return torch.cat([kind.read_nx[drawn_m % len(kind)] for kind in others])
 
 
-def validation_dialogues(kinds: Sequence[GarmentKind], preset: Preset) -> Iterator[FeedbackDialogues]:
+def validation_dialogues(kinds: Sequence[GarmentKind], preset: FashionIqPreset) -> Iterator[FeedbackDialogues]:
     """The dialogues of validation, grouped by kind: every garment is wanted once, and a fixed other one is
     shown first. If training uses recorded pairs alone, these are the dialogues, and both captions are said."""
     for number, kind in enumerate(kinds):
@@ -235,7 +226,7 @@ def validation_dialogues(kinds: Sequence[GarmentKind], preset: Preset) -> Iterat
         given_b = torch.full_like(targets_b, kind.says is None or preset.simulator == "recorded").bool()
         yield FeedbackDialogues(
             kind=number,
-            wanted_bt=targets_b[:, None].expand(-1, preset.turns),
+            targets_b=targets_b,
             shown_b=shown_b,
             seen_b=torch.ones_like(given_b),
             others_bt=targets_b[:, None].expand(-1, preset.turns),
@@ -247,7 +238,7 @@ def validation_dialogues(kinds: Sequence[GarmentKind], preset: Preset) -> Iterat
 
 @lru_cache(maxsize=4)
 def move_kinds(kinds: tuple[GarmentKind, ...], device: torch.device) -> tuple[GarmentKind, ...]:
-    """The same on a device, moved once."""
+    """The garments of all kinds with their tensors on a device; they are moved once."""
     found = []
     for kind in kinds:
         moved: dict[str, Any] = {}
@@ -260,7 +251,7 @@ def move_kinds(kinds: tuple[GarmentKind, ...], device: torch.device) -> tuple[Ga
     return tuple(found)
 
 
-def _any(rng: np.random.Generator, count: int, *shape: int) -> Int[Tensor, ...]:
+def _draw_numbers(rng: np.random.Generator, count: int, *shape: int) -> Int[Tensor, ...]:
     """Random integers below `count`."""
     return torch.from_numpy(rng.integers(count, size=shape))
 
@@ -285,17 +276,17 @@ def roll_out(
     the shown pictures do. Dialogues that continue others begin with their `state`.
     """
     with torch.no_grad():
-        gallery_nh = network.looks.projected(kind.read_nx)
+        gallery_nh = network.looks.project_input(kind.read_nx)
     state = network.begin(len(dialogues.shown_b)) if state is None else state
     shown_b, seen_b = dialogues.shown_b, dialogues.seen_b
     place_n = torch.arange(len(kind), device=shown_b.device)
+    wanted_bn = place_n == dialogues.targets_b[:, None]
     passed_bn = torch.zeros(len(shown_b), len(kind), dtype=torch.bool, device=shown_b.device)
     for turn in range(dialogues.words_btl.shape[1]):
         state, queries_bh = network.step(state, make_feedback(network, kind, dialogues, turn, shown_b, seen_b))
-        scores_bn = likeness(queries_bh.detach(), gallery_nh, network.looks.compare)
+        scores_bn = score_likeness(queries_bh.detach(), gallery_nh, network.looks.compare)
         if exclude_shown:
             passed_bn = passed_bn | ((place_n == shown_b[:, None]) & seen_b[:, None])
-        wanted_bn = place_n == dialogues.wanted_bt[:, turn, None]
         yield RolloutTurn(queries_bh, scores_bn.masked_fill(passed_bn & ~wanted_bn, -torch.inf))
         shown_b = scores_bn.masked_fill(passed_bn, -torch.inf).argmax(dim=1)
         seen_b = torch.ones_like(seen_b)
@@ -314,17 +305,17 @@ def make_feedback(
     words_bl = dialogues.words_btl[:, turn]
     asked_a = (~dialogues.given_bt[:, turn]).nonzero()[:, 0]
     if len(asked_a) and kind.says is not None:
-        rows = (kind.row_n[places_b[asked_a]] for places_b in (shown_b, dialogues.wanted_bt[:, turn]))
+        rows = (kind.row_n[places_b[asked_a]] for places_b in (shown_b, dialogues.targets_b))
         words_bl = words_bl.index_copy(0, asked_a, kind.says(*rows).to(words_bl.device))
     attributes_ba = kind.attributes_na[shown_b].masked_fill(~(dialogues.attributed_b & seen_b)[:, None], NO_WORD)
-    return Feedback(words_bl, attributes_ba, network.looks.projected(kind.read_nx[shown_b]), seen_b)
+    return Feedback(words_bl, attributes_ba, network.looks.project_input(kind.read_nx[shown_b]), seen_b)
 
 
 def rollout_loss(
     network: FeedbackNetwork,
     kind: GarmentKind,
     dialogues: FeedbackDialogues,
-    preset: Preset,
+    preset: FashionIqPreset,
     strangers_mx: Float[Tensor, "m x"] | None = None,
 ) -> tuple[Float[Tensor, ""], dict[str, Tensor]]:
     """The loss of dialogues, summed over turns; "percentile", the mean of P over turns, how well they find targets;
@@ -332,21 +323,22 @@ def rollout_loss(
 
     `strangers_mx`: pictures of other kinds that the targets are told from, if the loss is contrastive.
     """
-    strangers_mh = None if strangers_mx is None else network.looks.projected(strangers_mx)
+    strangers_mh = None if strangers_mx is None else network.looks.project_input(strangers_mx)
     lost, percentiles = [], []
     for turn, found in enumerate(roll_out(network, kind, dialogues, exclude_shown=preset.exclude_shown)):
-        others_bh = network.looks.projected(kind.read_nx[dialogues.others_bt[:, turn]])
-        targets_b = dialogues.wanted_bt[:, turn]
-        targets_bh = network.looks.projected(kind.read_nx[targets_b])
-        rows = (found.queries_bh, targets_bh, others_bh, targets_b)
+        others_bh = network.looks.project_input(kind.read_nx[dialogues.others_bt[:, turn]])
+        targets_bh = network.looks.project_input(kind.read_nx[dialogues.targets_b])
+        rows = (found.queries_bh, targets_bh, others_bh, dialogues.targets_b)
         lost.append(feedback_turn_loss(preset.loss, network.looks.compare, network.log_scale, *rows, strangers_mh))
-        percentiles.append(rank_percentile(target_ranks(found.scores_bn, targets_b), len(kind)).mean())
+        percentiles.append(rank_percentile(target_ranks(found.scores_bn, dialogues.targets_b), len(kind)).mean())
     percentile_t = torch.stack(percentiles)
     return torch.stack(lost).sum(), {"percentile": percentile_t.mean(), "percentile_sum": percentile_t.sum()}
 
 
-def measure_rollouts(network: FeedbackNetwork, kinds: Sequence[GarmentKind], preset: Preset) -> dict[str, float]:
-    """What validation measures, as means over its dialogues: "percentile", the mean over turns of P = 1 - rank /
+def measure_rollouts(
+    network: FeedbackNetwork, kinds: Sequence[GarmentKind], preset: FashionIqPreset
+) -> dict[str, float]:
+    """The figures of validation, as means over its dialogues: "percentile", the mean over turns of P = 1 - rank /
     garments of the kind, and "recall", that of Recall@10; and both after turns 1, 3 and 5."""
     ranks_t: list[list[Tensor]] = [[] for _ in range(preset.turns)]
     percentiles_t: list[list[Tensor]] = [[] for _ in range(preset.turns)]
@@ -355,7 +347,7 @@ def measure_rollouts(network: FeedbackNetwork, kinds: Sequence[GarmentKind], pre
         for at in range(0, len(whole.shown_b), MAX_DIALOGUES_AT_ONCE):
             dialogues = FeedbackDialogues(whole.kind, *(part[at : at + MAX_DIALOGUES_AT_ONCE] for part in whole[1:]))
             for turn, found in enumerate(roll_out(network, kind, dialogues, exclude_shown=preset.exclude_shown)):
-                ranks_t[turn].append(target_ranks(found.scores_bn, dialogues.wanted_bt[:, turn]))
+                ranks_t[turn].append(target_ranks(found.scores_bn, dialogues.targets_b))
                 percentiles_t[turn].append(rank_percentile(ranks_t[turn][-1], len(kind)))
     figures_t = {
         "percentile": [float(torch.cat(some).double().mean()) for some in percentiles_t],

@@ -36,14 +36,14 @@ from viewfinder.retrievers.shared.numpy_network import split_words
 from viewfinder.retrievers.shared.train_plan import TrainPlan
 
 PictureLabels = Mapping[int, tuple[str, ...]]
-"""What is said of each picture, by its row."""
+"""Labels or captions of each picture, by its row."""
 
 TABLES = ("products.csv", "catalogue.csv")
 
 VALUES = range(2, 65)
 """A column with this many values distinguishes kinds of things; one with more names single things."""
 
-FREQUENT = 20
+MIN_TITLES = 20
 """In how many rows' titles a word must occur to be a label."""
 
 # Words of titles that say nothing about a picture.
@@ -89,7 +89,7 @@ def column_labels(catalogue: Catalogue) -> list[tuple[str, ...]]:
     found = []
     for row, of_row in zip(catalogue.rows, words, strict=True):
         own = (row.values[name].lower() for name in columns if name in row.values)
-        found.append(tuple(dict.fromkeys([*own, *(word for word in of_row if counts[word] >= FREQUENT)])))
+        found.append(tuple(dict.fromkeys([*own, *(word for word in of_row if counts[word] >= MIN_TITLES)])))
     return found
 
 
@@ -153,7 +153,7 @@ def read_garments(plan: TrainPlan, split: str, kinds: tuple[str, ...]) -> Garmen
     """
     if split not in SPLITS:
         raise UnknownName(f"no split is called {split!r}; there are: {', '.join(SPLITS)}")
-    there = {folder: _kinds_in(folder, split) for folder in plan.data}
+    there = {folder: _list_kinds(folder, split) for folder in plan.data}
     known = tuple(dict.fromkeys(kind for found in there.values() for kind in found))
     for kind in kinds:
         if kind not in known:
@@ -174,10 +174,10 @@ def read_garments(plan: TrainPlan, split: str, kinds: tuple[str, ...]) -> Garmen
         raise BadInput(
             f"{', '.join(map(str, plan.data))}: no pictures of {split!r} have vectors; are the images there?"
         )
-    return _together(parts)
+    return _join_parts(parts)
 
 
-def _kinds_in(folder: Path, split: str) -> list[str]:
+def _list_kinds(folder: Path, split: str) -> list[str]:
     """The kinds of a folder that have data in a split."""
     described = (folder / CAPTIONS).is_file() and (folder / IMAGES).is_dir()
     if _is_fashion_iq(folder):
@@ -214,7 +214,7 @@ class _Part:
     pairs: Pairs
 
 
-def _together(parts: Sequence[_Part]) -> Garments:
+def _join_parts(parts: Sequence[_Part]) -> Garments:
     kinds = tuple(dict.fromkeys(part.kind for part in parts))
     firsts = np.cumsum([0, *(len(part.rows) for part in parts)]).tolist()
     pairs = [
@@ -257,14 +257,14 @@ class _Source:
         elif kind == OTHERS:
             # Described, but in no gallery; without labels, as labels of the kinds may differ from a table's.
             files = sorted((self.folder / "image_splits").glob("split.*.json"))
-            taken = {row for file in files for row in self._rows(read_keys(file)[0]).values()}
+            taken = {row for file in files for row in self._find_rows(read_keys(file)[0]).values()}
             rows = [row for row in of_split if row not in taken]
         else:
-            rows, labels, pairs = self._fashion(kind)
+            rows, labels, pairs = self._read_kind(kind)
         descriptions = tuple(said.get(row, ()) for row in rows)
         return _Part(kind, self.vectors, tuple(rows), descriptions, tuple(labels.get(row, ()) for row in rows), pairs)
 
-    def _fashion(self, kind: str) -> tuple[list[int], PictureLabels, Pairs]:
+    def _read_kind(self, kind: str) -> tuple[list[int], PictureLabels, Pairs]:
         """A kind of a folder in the format of Fashion IQ: its gallery, its labels, its pairs by position.
 
         Labels are all types of words except the first, the kind of garment; without such a file, those of the table.
@@ -272,7 +272,7 @@ class _Source:
         found, report = read_fashion_iq(self.folder, kind, self.split)
         if report.dropped:
             self.notify(f"{self.folder}, {kind}, {self.split}: {report}")
-        rows = self._rows(found.gallery)
+        rows = self._find_rows(found.gallery)
         if lost := len(found.gallery) - len(rows):
             self.notify(f"{self.folder}, {kind}, {self.split}: {lost:,} pictures have no vectors and are left out")
         places = {key: place for place, key in enumerate(rows)}
@@ -288,7 +288,7 @@ class _Source:
         }
         return list(rows.values()), labels if words else self._table, pairs
 
-    def _rows(self, names: Iterable[Name]) -> dict[Name, int]:
+    def _find_rows(self, names: Iterable[Name]) -> dict[Name, int]:
         """The rows of those pictures that have vectors."""
         return {name: row for name in names if (row := self.vectors.find_row(name)) is not None}
 
@@ -298,13 +298,13 @@ class _Source:
 
     @cached_property
     def _captioned(self) -> tuple[PictureLabels, list[int]]:
-        """What is said of each picture, and the pictures of the split."""
+        """The captions of each picture, by its row; and the rows of the pictures of the split."""
         if not ((self.folder / CAPTIONS).is_file() and (self.folder / IMAGES).is_dir()):
             return {}, []
         pictures, report = read_flickr8k(self.folder)
         if report.dropped:
             self.notify(f"{self.folder / CAPTIONS}: {report}")
-        rows = self._rows(picture.path for picture in pictures)
+        rows = self._find_rows(picture.path for picture in pictures)
         said = {
             rows[picture.path]: tuple(dict.fromkeys(caption.lower() for caption in picture.captions))
             for picture in pictures

@@ -38,7 +38,9 @@ def pairwise_ranking_loss(
     return (by_query_bb + by_target_bb).sum() / len(right_b)
 
 
-def likeness(queries_bh: Float[Tensor, "b h"], pictures_nh: Float[Tensor, "n h"], compare: str) -> Float[Tensor, "b n"]:
+def score_likeness(
+    queries_bh: Float[Tensor, "b h"], pictures_nh: Float[Tensor, "n h"], compare: str
+) -> Float[Tensor, "b n"]:
     """How near pictures are to queries: dot products of unit vectors for "cosine", minus squared distances for "l2"."""
     dots_bn = queries_bh @ pictures_nh.T
     if compare == "cosine":
@@ -62,10 +64,10 @@ def feedback_turn_loss(
     contrastive loss tells all targets from.
     """
     if settings.kind == "ranking":
-        return pairwise_ranking_loss(likeness(queries_bh, targets_bh, compare), targets_b, settings.margin)
+        return pairwise_ranking_loss(score_likeness(queries_bh, targets_bh, compare), targets_b, settings.margin)
     if settings.kind == "contrastive":
         seen = [targets_bh] if strangers_mh is None else [targets_bh, strangers_mh]
-        scores_bn = torch.cat([likeness(queries_bh, pictures_nh, compare) for pictures_nh in seen], dim=1)
+        scores_bn = torch.cat([score_likeness(queries_bh, pictures_nh, compare) for pictures_nh in seen], dim=1)
         return target_cross_entropy(log_scale.exp().clamp(max=MAX_SCALE) * scores_bn, targets_b)
     if settings.squared:
         return squared_triplet_loss(queries_bh, targets_bh, others_bh, settings.margin)

@@ -31,10 +31,10 @@ from viewfinder.retrievers.shared.network import EPS, WordVectors
 from viewfinder.retrievers.shared.numpy_network import NO_WORD
 from viewfinder.training.layers import (
     AttributeHead,
-    Encoder,
     KeysValues,
     Norm,
     PictureInput,
+    TokenEncoder,
     add_positions,
     sinusoid_positions,
 )
@@ -65,16 +65,16 @@ class PictureEncoder(nn.Module):
 
     def forward(self, raw_bg: Float[Tensor, "b g"]) -> Float[Tensor, "b h"]:
         """Pictures as vectors."""
-        return self.projected(self.input(raw_bg))
+        return self.project_input(self.input(raw_bg))
 
-    def projected(self, read_bx: Float[Tensor, "b x"]) -> Float[Tensor, "b h"]:
+    def project_input(self, read_bx: Float[Tensor, "b x"]) -> Float[Tensor, "b h"]:
         """Pictures as vectors, from what `input` reads of them, which never changes in a training."""
         projected_bh: Tensor = self.project(read_bx)
         if self.compare == "cosine":
             return normalize(projected_bh, dim=-1, eps=EPS)
         return self.norm(projected_bh)  # type: ignore[no-any-return]
 
-    def compared(self, query_bh: Float[Tensor, "b h"]) -> Float[Tensor, "b h"]:
+    def normalize_query(self, query_bh: Float[Tensor, "b h"]) -> Float[Tensor, "b h"]:
         """A query in the form that is compared with pictures: of length 1 for "cosine"."""
         return normalize(query_bh, dim=-1, eps=EPS) if self.compare == "cosine" else query_bh
 
@@ -149,7 +149,7 @@ class TransformerRetriever(FeedbackNetwork):
             self.turns = nn.Parameter(EMBEDDED * torch.randn(ROUNDS, width))
         if settings.modality_embeddings:
             self.modalities = nn.Parameter(EMBEDDED * torch.randn(IMAGE + 1, width))
-        self.encoder = Encoder(width, settings.layers, settings.heads, settings.hidden, settings.dropout)
+        self.encoder = TokenEncoder(width, settings.layers, settings.heads, settings.hidden, settings.dropout)
         self.head = nn.Linear(width, width)
 
     def begin(self, dialogues: int) -> TokenHistory:
@@ -172,12 +172,12 @@ class TransformerRetriever(FeedbackNetwork):
         mask = there_bl[:, None].expand(-1, asking, -1) if self.settings.padding_mask else None  # None: all is seen
         if whole:
             tokens_blh, seen = torch.cat([state.tokens_blh, tokens_bth], dim=1), state.seen
-            summed_bh = _summed(self.encoder(tokens_blh, mask), there_bl)
+            summed_bh = _sum_tokens(self.encoder(tokens_blh, mask), there_bl)
         else:
             tokens_blh = state.tokens_blh
             encoded_bth, seen = self.encoder.step(tokens_bth, state.seen or None, mask)
-            summed_bh = state.summed_bh + _summed(encoded_bth, own_bt)
-        query_bh = self.looks.compared(self.head(relu(summed_bh / there_bl.sum(dim=1, keepdim=True))))
+            summed_bh = state.summed_bh + _sum_tokens(encoded_bth, own_bt)
+        query_bh = self.looks.normalize_query(self.head(relu(summed_bh / there_bl.sum(dim=1, keepdim=True))))
         return TokenHistory(state.turns + 1, there_bl, tokens_blh, seen, summed_bh), query_bh
 
     def tokens(self, turn: int, feedback: Feedback) -> tuple[Float[Tensor, "b t h"], Bool[Tensor, "b t"]]:
@@ -212,7 +212,7 @@ def pad_numbers(numbers_bl: Int[Tensor, "b _"], count: int) -> Int[Tensor, "b {c
     return pad(numbers_bl[:, :count], (0, max(0, count - numbers_bl.shape[1])), value=NO_WORD)
 
 
-def _summed(tokens_blh: Float[Tensor, "b l h"], there_bl: Bool[Tensor, "b l"]) -> Float[Tensor, "b h"]:
+def _sum_tokens(tokens_blh: Float[Tensor, "b l h"], there_bl: Bool[Tensor, "b l"]) -> Float[Tensor, "b h"]:
     """The sum of the tokens that are there."""
     return torch.einsum("blh,bl->bh", tokens_blh, there_bl.to(tokens_blh.dtype))
 
@@ -249,7 +249,7 @@ class RecurrentRetriever(FeedbackNetwork):
                 self.attribute, pad_numbers(feedback.attributes_ba, self.settings.attributes)
             )
         state_bh = self.cell(self.joint(said_bh), state)
-        return state_bh, self.looks.compared(self.head(state_bh))
+        return state_bh, self.looks.normalize_query(self.head(state_bh))
 
 
 class SentenceConvolution(nn.Module):
@@ -317,14 +317,14 @@ class CompositionRetriever(FeedbackNetwork):
 
     def step(self, state: tuple[()], feedback: Feedback) -> tuple[tuple[()], Float[Tensor, "b h"]]:
         """The query of one turn, whatever was said before it."""
-        read = {modality: self._read(modality, feedback) for modality in self.settings.modalities}
+        read = {modality: self._read_modality(modality, feedback) for modality in self.settings.modalities}
         joined_bj = torch.cat(list(read.values()), dim=-1)
         query_bh = self.joint(joined_bj)
         if self.settings.gate:
             query_bh = query_bh + torch.sigmoid(self.gate(joined_bj)) * self.through(read["text"])
-        return (), self.looks.compared(query_bh)
+        return (), self.looks.normalize_query(query_bh)
 
-    def _read(self, modality: Modality, feedback: Feedback) -> Float[Tensor, "b w"]:
+    def _read_modality(self, modality: Modality, feedback: Feedback) -> Float[Tensor, "b w"]:
         """The vector of one modality, in its own width."""
         if modality == "image":
             return shown_pictures(feedback)

@@ -67,7 +67,7 @@ def numpy_pictures(
 
 
 def _compared(settings: FeedbackReading, query_h: Float[np.ndarray, " h"]) -> Float32[np.ndarray, " h"]:
-    """`PictureEncoder.compared`: a query in the form that is compared with pictures."""
+    """`PictureEncoder.normalize_query`: a query in the form that is compared with pictures."""
     return np.asarray(unit_rows(query_h) if settings.compare == "cosine" else query_h, np.float32)
 
 
@@ -143,7 +143,7 @@ def numpy_tokens(
 def numpy_encode_tokens(
     arrays: Arrays, settings: TransformerModel, tokens_th: Float[np.ndarray, "t h"], earlier: Sequence[KeysValues]
 ) -> tuple[Float[np.ndarray, "t h"], tuple[KeysValues, ...]]:
-    """`layers.Encoder`: tokens that also attend to earlier ones; and by layer, what later ones may see."""
+    """`layers.TokenEncoder`: tokens that also attend to earlier ones; and by layer, what later ones may see."""
     kept = []
     for at in range(settings.layers):
         name = f"encoder.layers.{at}"

@@ -122,7 +122,7 @@ SHIPPED = Path(__file__).with_name("modern.safetensors")
 
 @dataclass(frozen=True, eq=False)
 class FashionIqState:
-    """What the network keeps of the conversation, and the turns that said something."""
+    """The network's state of a conversation, and the turns that said something."""
 
     network: Any = None
     turns: tuple[TurnVector, ...] = ()

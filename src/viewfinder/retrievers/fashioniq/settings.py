@@ -20,7 +20,7 @@ FIRST_SCALE, MAX_SCALE = 10.0, 100.0
 
 @dataclass(frozen=True, kw_only=True)
 class FeedbackReading(WordSettings):
-    """What all networks read and predict; the published words are "glove".
+    """The inputs of a network of any kind, and how it compares; the published words are "glove".
 
     Attributes:
         image: what is read of a picture's raw vector: all of it, all on one scale, or its principal components.
@@ -124,7 +124,7 @@ Model = TransformerModel | RecurrentModel | CompositionModel
 
 @dataclass(frozen=True, kw_only=True)
 class LossSettings:
-    """What is minimised at every turn.
+    """The loss of a turn.
 
     Attributes:
         kind: "triplet", [d(q, target) - d(q, random) + margin]+; "ranking", the same by likeness over all other targets
@@ -162,14 +162,13 @@ class PolicySettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Preset:
+class FashionIqPreset:
     """A table of presets.toml.
 
     Attributes:
         kinds: kinds of the data to learn from, as its files name them; empty: all of them, in one network.
         simulator: what says how the wanted picture differs: the file of a trained captioner; "" trains one first;
             "recorded": none, training uses the recorded pairs alone, of one turn.
-        changes: the share of dialogues in which another picture is wanted from some turn on: people change their minds.
         selects: the validation figure by which the best weights are chosen.
     """
 
@@ -188,13 +187,12 @@ class Preset:
     exclude_shown: bool = False  # whether a picture is shown only once
     recorded: float = 0.0  # the share of dialogues that begin with a recorded pair and its recorded words
     described: float = 0.0  # the share of dialogues that begin with a description of the target and no picture
-    changes: float = 0.0
     attribute_dropout: float = 0.0  # the share of dialogues that are read without attributes
     selects: Literal["percentile", "recall"] = "percentile"
 
     def __post_init__(self) -> None:
         check_settings(self, "at least 1", "turns", "batch")
-        check_settings(self, "from 0 to 1", "recorded", "described", "changes", "attribute_dropout")
+        check_settings(self, "from 0 to 1", "recorded", "described", "attribute_dropout")
         check_settings(self, "at least 0", "strangers")
         if self.recorded + self.described > 1:
             raise BadInput("recorded and described are shares of all dialogues: together at most 1")

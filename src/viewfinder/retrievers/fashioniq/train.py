@@ -42,7 +42,7 @@ from viewfinder.retrievers.fashioniq.dialogues import (
     rollout_loss,
 )
 from viewfinder.retrievers.fashioniq.garments import Garments, read_garments
-from viewfinder.retrievers.fashioniq.loss import likeness
+from viewfinder.retrievers.fashioniq.loss import score_likeness
 from viewfinder.retrievers.fashioniq.network import (
     CompositionRetriever,
     FeedbackNetwork,
@@ -50,7 +50,7 @@ from viewfinder.retrievers.fashioniq.network import (
     TransformerRetriever,
 )
 from viewfinder.retrievers.fashioniq.retriever import CUTS
-from viewfinder.retrievers.fashioniq.settings import FIRST_SCALE, Model, PolicySettings, Preset
+from viewfinder.retrievers.fashioniq.settings import FIRST_SCALE, FashionIqPreset, Model, PolicySettings
 from viewfinder.retrievers.shared.network import WordNumbers, WordVectors, read_word_table, target_ranks
 from viewfinder.retrievers.shared.numpy_network import NO_WORD
 from viewfinder.retrievers.shared.train_plan import TrainPlan, check_start_sentences, read_preset
@@ -68,12 +68,12 @@ MAX_PICTURES_AT_ONCE = 1024
 
 def train(plan: TrainPlan) -> TrainingResult:
     """Train as the plan says; `plan.resume` continues an interrupted training. Raises as `train_system`."""
-    preset, start = read_preset(plan, PRESETS, Preset)
+    preset, start = read_preset(plan, PRESETS, FashionIqPreset)
     try:
         data = read_training_data(plan, preset, start)
     except TrainingStopped as stopped:
         return stopped.fitted
-    job = make_job(plan, preset, data)
+    job = make_job(preset, data)
     if not preset.policy.epochs:
         return plan.fit(job)
     first = plan.fit(job, plan.out / SUPERVISED)
@@ -87,7 +87,7 @@ def train(plan: TrainPlan) -> TrainingResult:
     return replace(second, best=plan.out / "best.safetensors")
 
 
-def make_job(plan: TrainPlan, preset: Preset, data: FashionIqTrainingData) -> TrainingJob:
+def make_job(preset: FashionIqPreset, data: FashionIqTrainingData) -> TrainingJob:
     """The training of dialogues with a simulated user, or of recorded pairs."""
 
     def loss(network: FeedbackNetwork, dialogues: FeedbackDialogues) -> tuple[Tensor, dict[str, Tensor]]:
@@ -104,7 +104,7 @@ def make_job(plan: TrainPlan, preset: Preset, data: FashionIqTrainingData) -> Tr
         network=data.network,
         batches=dialogue_batches(data.train, preset),
         loss=loss,
-        settings=replace(preset.training, seed=plan.seed),
+        settings=preset.training,
         card=data.card,
         validate=validate,
         selects=preset.selects,
@@ -127,7 +127,7 @@ class FashionIqTrainingData:
     val: tuple[GarmentKind, ...]
 
 
-def read_training_data(plan: TrainPlan, preset: Preset, start: Card | None) -> FashionIqTrainingData:
+def read_training_data(plan: TrainPlan, preset: FashionIqPreset, start: Card | None) -> FashionIqTrainingData:
     """The data of a plan, and the network for it: randomly initialised, or from the plan's start.
 
     Raises as `train_system`; and TrainingStopped: training a simulated user or attributes was asked to stop.
@@ -173,16 +173,16 @@ def read_training_data(plan: TrainPlan, preset: Preset, start: Card | None) -> F
     return FashionIqTrainingData(network, card, train, val)
 
 
-def _read_user(plan: TrainPlan, preset: Preset, seen: Garments) -> Captioner | None:
-    """What simulates users, if anything does."""
+def _read_user(plan: TrainPlan, preset: FashionIqPreset, seen: Garments) -> Captioner | None:
+    """The simulated user of a training; None: it uses recorded pairs alone, or there are none."""
     if preset.simulator == "recorded" or not len(seen.pairs):
         return None
     kinds = tuple(seen.kinds[kind] for kind in np.unique(seen.kind_n[seen.pairs.target_p]))
     return load_simulator(plan, preset.simulator, preset.captioner, kinds)
 
 
-def _read_predictor(plan: TrainPlan, preset: Preset, captioner: Captioner | None) -> AttributePredictor | None:
-    """What predicts attributes of pictures, if the network reads any: by default the simulated user's."""
+def _read_predictor(plan: TrainPlan, preset: FashionIqPreset, captioner: Captioner | None) -> AttributePredictor | None:
+    """The predictor of the attributes that the network reads, by default the simulated user's; None: it reads none."""
     if not preset.model.attributes:
         return None
     if captioner is not None and captioner.predictor is not None and not preset.attribute_file:
@@ -227,7 +227,7 @@ def _read_kinds(
 def simulate_feedback(
     captioner: Captioner, raw_ng: Float[Tensor, "n g"], words: WordNumbers, shown_b: Places, wanted_b: Places
 ) -> Int[Tensor, "b l"]:
-    """What a simulated user says when shown the first garments and wanting the second, in known words."""
+    """The feedback of a simulated user who is shown the first garments and wants the second, in known words."""
     network = captioner.network.to(shown_b.device)
     pairs = (raw_ng[rows_b.cpu()].to(shown_b.device) for rows_b in (shown_b, wanted_b))
     return words(caption_texts(decode_greedily(network, *pairs), captioner.vocabulary.words))
@@ -236,7 +236,7 @@ def simulate_feedback(
 # -- policy improvement
 
 
-def make_policy_job(first: TrainingJob, preset: Preset, data: FashionIqTrainingData) -> TrainingJob:
+def make_policy_job(first: TrainingJob, preset: FashionIqPreset, data: FashionIqTrainingData) -> TrainingJob:
     """Model-based policy improvement (Guo et al. 2018), after supervised training: which picture is worth showing.
 
     A frozen copy of the network names its nearest pictures. Each of them is shown to the simulated user, and from there
@@ -277,12 +277,12 @@ def policy_loss(
     shown_b, seen_b = dialogues.shown_b, dialogues.seen_b
     lost, percentiles = [], []
     with torch.no_grad():
-        gallery_nh = frozen.looks.projected(kind.read_nx)
+        gallery_nh = frozen.looks.project_input(kind.read_nx)
     for turn in range(turns):
         with torch.no_grad():
             feedback = make_feedback(frozen, kind, dialogues, turn, shown_b, seen_b)
             frozen_state, frozen_bh = frozen.step(frozen_state, feedback)
-            nearness_bn = likeness(frozen_bh, gallery_nh, frozen.looks.compare)
+            nearness_bn = score_likeness(frozen_bh, gallery_nh, frozen.looks.compare)
             candidates_bk = nearness_bn.topk(min(policy.candidates, len(kind)), dim=1).indices
             ranks_bk = try_candidates(frozen, kind, dialogues, turn, frozen_state, candidates_bk)
             best_b = candidates_bk.gather(1, ranks_bk.argmin(dim=1, keepdim=True))[:, 0]
@@ -290,7 +290,7 @@ def policy_loss(
         others_bo = torch.randint(len(kind), (size, policy.negatives), device=best_b.device)
         choices_bch = gallery_nh[torch.cat([best_b[:, None], others_bo], dim=1)]
         lost.append(choice_loss(queries_bh, choices_bch, gallery_nh[dialogues.targets_b], policy.temperature))
-        scores_bn = likeness(queries_bh.detach(), gallery_nh, network.looks.compare)
+        scores_bn = score_likeness(queries_bh.detach(), gallery_nh, network.looks.compare)
         percentiles.append(rank_percentile(target_ranks(scores_bn, dialogues.targets_b), len(kind)).mean())
         shown_b, seen_b = best_b, torch.ones_like(seen_b)
     return torch.stack(lost).sum(), {"percentile": torch.stack(percentiles).mean()}
@@ -310,8 +310,8 @@ def try_candidates(
     """
     turns, count = dialogues.given_bt.shape[1], candidates_bk.shape[1]
     rest = [min(later, turns - 1) for later in range(turn + 1, turns + 1)]
-    shown = dialogues._replace(seen_b=torch.ones_like(dialogues.seen_b), words_btl=dialogues.words_btl[:, rest])
-    shown = shown._replace(given_bt=dialogues.given_bt[:, rest], wanted_bt=dialogues.wanted_bt[:, rest])
+    words_btl, given_bt = dialogues.words_btl[:, rest], dialogues.given_bt[:, rest]
+    shown = dialogues._replace(seen_b=torch.ones_like(dialogues.seen_b), words_btl=words_btl, given_bt=given_bt)
     each = FeedbackDialogues(dialogues.kind, *(part.repeat_interleave(count, dim=0) for part in shown[1:]))
     each = each._replace(shown_b=candidates_bk.flatten())
     held = roll_out(frozen, kind, each, exclude_shown=False, state=state_bh.repeat_interleave(count, dim=0))

@@ -1,4 +1,4 @@
-"""What MAI's Q-Former reads: a picture as tokens, and a text as places. In torch.
+"""The input of MAI's Q-Former: a picture as tokens, and a text as places. In torch.
 
 Axes: b or n pictures or texts, g width of a raw whole vector, r regions, e width of a raw one, x the width read of a
 whole vector, y that of a region, i tokens, l places of a text (the first, then words or pieces), p prompts, h width of
@@ -72,7 +72,7 @@ class ImageTokens(nn.Module):
     def components(
         self, raw_ng: Float[np.ndarray, "n g"], regions_nre: Float16[np.ndarray, "n r e"] | None
     ) -> PictureComponents:
-        """What is read of pictures, before anything trainable."""
+        """Pictures before anything trainable: raw vectors, or their principal components."""
         whole_bx = regions_bry = torch.zeros(len(raw_ng), 0)
         if self.settings.image != "regions":
             whole_bx = self.whole_input(torch.from_numpy(np.asarray(raw_ng, np.float32)))

@@ -13,14 +13,14 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy, mse_loss
 
 from viewfinder.retrievers.mai.network import EncodedTurns
-from viewfinder.retrievers.mai.settings import LossSettings, Noise
+from viewfinder.retrievers.mai.settings import MaiLossSettings, Noise
 
 NOISE_SCALE = 0.5
 """The factor on noise, in units of the root mean square of a text's places."""
 
 
 class TurnTargets(NamedTuple):
-    """What the queries of a turn are compared with, None if no term compares it: the wanted pictures (g; k vectors
+    """The vectors that the queries of a turn are compared with, or None: the wanted pictures (g; k vectors
     each), the modifications on their own (m), captions of the pictures (c), and SPRC's prompts: after being read with
     the modifications, or unread."""
 
@@ -40,7 +40,7 @@ class TurnTargets(NamedTuple):
 
 
 def modification_turn_loss(
-    settings: LossSettings, scale: Float[Tensor, ""], encoded: EncodedTurns, targets: TurnTargets
+    settings: MaiLossSettings, scale: Float[Tensor, ""], encoded: EncodedTurns, targets: TurnTargets
 ) -> Float[Tensor, ""]:
     """The loss of a turn: the terms of Eq. 9 that are switched on; SPRC's where prompts are given.
 
@@ -86,7 +86,7 @@ def batch_classification_loss(
 def best_token_loss(
     queries_bd: Float[Tensor, "b d"], targets_bkd: Float[Tensor, "b k d"], scale: Float[Tensor, ""]
 ) -> Float[Tensor, ""]:
-    """The same with a target's best vector for each query (SPRC)."""
+    """Cross-entropy of each query's own target among the batch, by each target's best vector for the query (SPRC)."""
     best_bb = torch.einsum("bd,ckd->bck", queries_bd, targets_bkd).amax(dim=-1)
     return cross_entropy(scale * best_bb, torch.arange(len(queries_bd), device=queries_bd.device))
 

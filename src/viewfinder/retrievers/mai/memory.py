@@ -1,4 +1,4 @@
-"""What MAI carries from turn to turn: multi-turn iterative optimisation (MIO; Chen et al. 2025, Sec. 4.2). In torch.
+"""The memories of MAI: multi-turn iterative optimisation (MIO; Chen et al. 2025, Sec. 4.2), and others. In torch.
 
 MIO is density peaks by k nearest neighbours (Du et al. 2016; Rodriguez and Laio 2014, in the form of TCFormer, Zeng et
 al. 2022): a token that is dense and far from any denser one stands for those around it. It has no parameters. Eq. 1,
@@ -85,18 +85,18 @@ def peak_distances(
 
 
 MemoryState = Any
-"""What a memory carries; tensors, or None before the first turn."""
+"""The state of a memory: tensors, or None before the first turn."""
 
 
 class Memory(nn.Module):
     """Nothing is carried: every turn begins with the learned tokens."""
 
     def tokens(self, state: MemoryState, learned_bth: Float[Tensor, "b t h"]) -> Float[Tensor, "b q h"]:
-        """What a turn begins with."""
+        """The tokens that a turn begins with."""
         return learned_bth
 
     def after(self, state: MemoryState, tokens_bqh: Float[Tensor, "b q h"]) -> MemoryState:
-        """What is carried after a turn that ended with these tokens."""
+        """The state after a turn that ended with these tokens."""
         return None
 
 
@@ -122,12 +122,12 @@ class MioMemory(Memory):
         self.count, self.settings = settings.tokens, settings.iteration
 
     def tokens(self, state: MemoryState, learned_bth: Float[Tensor, "b t h"]) -> Float[Tensor, "b q h"]:
-        """What was kept; the learned tokens at first."""
+        """The tokens that were kept; at first the learned ones."""
         carried_bth: Tensor = learned_bth if state is None else state
         return carried_bth
 
     def after(self, state: MemoryState, tokens_bqh: Float[Tensor, "b q h"]) -> MemoryState:
-        """What is kept of both."""
+        """The tokens that are kept of those before the turn and those after it."""
         if state is None:
             return tokens_bqh
         earlier_bqh = state.detach() if self.settings.detach_earlier else state

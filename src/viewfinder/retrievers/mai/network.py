@@ -84,7 +84,7 @@ class QFormer(Blip2QFormerModel):
 
 
 class Blip2Weights(QFormerWithTokens):
-    """What is read of BLIP-2's weights for retrieval: `Blip2ForImageTextRetrieval` without its picture tower."""
+    """BLIP-2's weights for retrieval: `Blip2ForImageTextRetrieval` without its picture tower."""
 
     def __init__(self, config: Any) -> None:
         """`config`: a `Blip2Config`."""

@@ -73,7 +73,7 @@ def numpy_components(
 
 
 def blank_components(arrays: shared.Arrays, settings: Model, regions: int) -> NumpyComponents:
-    """What is read if nothing is seen: a picture of zeros."""
+    """A picture of zeros, read where none is seen."""
     whole = 0 if settings.image == "regions" else arrays["images.whole.weight"].shape[1]
     width = 0 if settings.image == "whole" else arrays["images.regions.weight"].shape[1]
     return NumpyComponents(np.zeros((1, whole), np.float32), np.zeros((1, regions if width else 1, width), np.float32))

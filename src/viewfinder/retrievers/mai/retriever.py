@@ -21,7 +21,7 @@ from jaxtyping import Float32
 from viewfinder.conversation import Keep, PictureId, Reject
 from viewfinder.query import Operation, Picture, Query, RawPictures, Reads, RegionSpace, ResolvedTurn, SentenceEncoder
 from viewfinder.retrievers.mai import numpy_network
-from viewfinder.retrievers.mai.settings import MAX_SCALE, LossSettings, Model, Treatment
+from viewfinder.retrievers.mai.settings import MAX_SCALE, MaiLossSettings, Model, Treatment
 from viewfinder.retrievers.mai.texts import make_text_reader, modification_text
 from viewfinder.retrievers.shared.turn_parts import TurnVector, turn_parts
 from viewfinder.retrievers.shared.verbalize import PictureTurn, read_picture_turn
@@ -38,7 +38,7 @@ VAGUE = "something "
 
 @dataclass(frozen=True, eq=False)
 class ModificationTurn(PictureTurn):
-    """What a turn says; `blended` is a second picture that is mixed with its own, `recalled` are earlier pictures of
+    """A turn as a modification; `blended` is a second picture mixed with its own, `recalled` are earlier pictures of
     which something is kept, each with its name ("": it has none)."""
 
     blended: Picture | None = None
@@ -114,7 +114,7 @@ class _Places:
         return self.own if number == self.turn.number else next(iter(self.turn.earlier(number)), None)
 
     def notes(self, place: int) -> tuple[str, ...]:
-        """What to report of a picture that is not the conversation's, or no longer there."""
+        """Lines for `adapters` on a picture that is not of the conversation, or no longer there."""
         called = f"the {self.name(place).lower()}"
         if self.on_screen(place):
             why = "as the conversation has come to fewer pictures"
@@ -181,8 +181,8 @@ BEST = 1e5
 
 @dataclass(frozen=True, eq=False)
 class MaiState:
-    """What the network carries of the conversation, and the turns that said something; `pictured` are those that named
-    a picture; its vectors are looked up again when a turn looks back."""
+    """The network's memory of a conversation, and the turns that said something; `pictured` are those that named a
+    picture; its vectors are looked up again when a turn looks back."""
 
     carried: numpy_network.CarriedTokens = numpy_network.NOTHING_CARRIED
     pictured: tuple[int, ...] = ()
@@ -201,7 +201,7 @@ class Mai:
         """`rollback`: how a turn that goes back treats the picture, overriding the weights' setting."""
         card, self.trained_on = weights.card, weights.card.trained_on
         settings = read_card_settings(Model, card)
-        read_card_settings(LossSettings, card, part="loss")  # refuses weights trained with a retired loss
+        read_card_settings(MaiLossSettings, card, part="loss")  # refuses weights trained with a retired loss
         self.settings = settings if rollback is None else replace(settings, rollback=rollback)
         self.fingerprint = weights.fingerprint
         self._arrays = weights.arrays
@@ -213,7 +213,7 @@ class Mai:
         self.space = RegionSpace(
             name=f"{SYSTEM}-{weights.fingerprint}",
             raw_version=card.encoder,
-            project=self._projected,
+            project=self._project_pictures,
             regions=settings.tokens if self._of_tokens else 1,
             width=settings.projection,
             temperature=BEST if self._of_tokens else 1.0,
@@ -232,7 +232,7 @@ class Mai:
         parsed = parse_modification(turn, state.pictured, self.settings, exclude_shown=self._exclude_shown)
         notes, carried, turns = parsed.adapters, state.carried, state.turns
         if parsed.text or parsed.picture:  # else it only rules out pictures, or says nothing
-            said, of_words = self._network_input(parsed, turn.sentences)
+            said, of_words = self._make_input(parsed, turn.sentences)
             notes = (*notes, *of_words)
             carried, vector_d = numpy_network.numpy_encode_turn(self._arrays, self.settings, carried, said)
             turns = (*turns, TurnVector(turn.number, parsed.text or "this picture", vector_d))
@@ -249,37 +249,37 @@ class Mai:
 
     # -- inside
 
-    def _network_input(
+    def _make_input(
         self, parsed: ModificationTurn, sentences: SentenceEncoder | None
     ) -> tuple[numpy_network.ModificationInput, tuple[str, ...]]:
-        """What the network reads of a turn, and what to report of words that it does not read."""
+        """A turn as the network's input, and lines for `adapters` on words that it does not read."""
         modification_lh, notes = self._texts.read(modification_text(parsed.text, self.settings.texts), sentences)
-        seen = self._components(parsed.picture)
+        seen = self._read_components(parsed.picture)
         if parsed.blended is not None:
-            seen = seen.blend(self._components(parsed.blended))
+            seen = seen.blend(self._read_components(parsed.blended))
         # Earlier pictures are read again as one text of their captions, or one after the other.
         recalled: list[tuple[numpy_network.NumpyComponents | None, Float32[np.ndarray, "_l h"]]] = []
         if self.settings.recall == "pictures":
             for _, picture in parsed.recalled:
-                recalled.append((self._components(picture), self._caption(picture, sentences)))
+                recalled.append((self._read_components(picture), self._read_caption(picture, sentences)))
         elif parsed.recalled:
             named = (f"{name}: {one.caption}" if name else one.caption for name, one in parsed.recalled)
             recalled.append((None, self._texts.read(" ".join(named), sentences)[0]))
-        caption_lh = self._caption(parsed.picture, sentences)
+        caption_lh = self._read_caption(parsed.picture, sentences)
         return numpy_network.ModificationInput(seen, caption_lh, modification_lh, tuple(recalled)), notes
 
-    def _components(self, picture: Picture | None) -> numpy_network.NumpyComponents:
-        """What is read of a picture; without one, a picture of zeros is read, as in training."""
+    def _read_components(self, picture: Picture | None) -> numpy_network.NumpyComponents:
+        """A picture as the network reads it; without one, a picture of zeros, as in training."""
         if picture is None:
             return numpy_network.blank_components(self._arrays, self.settings, self._regions)
         regions_re = picture.vectors["raw regions"][None] if self.space.reads_regions else None
         return numpy_network.numpy_components(self._arrays, self.settings, picture.vectors["raw"][None], regions_re)
 
-    def _caption(self, picture: Picture | None, sentences: SentenceEncoder | None) -> Float32[np.ndarray, "l h"]:
+    def _read_caption(self, picture: Picture | None, sentences: SentenceEncoder | None) -> Float32[np.ndarray, "l h"]:
         text = picture.caption if picture is not None and self.settings.captions else ""
         return self._texts.read(text, sentences)[0]
 
-    def _projected(self, raw: RawPictures) -> Float32[np.ndarray, "n k d"]:
+    def _project_pictures(self, raw: RawPictures) -> Float32[np.ndarray, "n k d"]:
         captions = raw.captions if self.settings.captions and raw.captions else ("",) * len(raw.whole_ng)
         known = {text: self._texts.read(text, raw.sentences)[0] for text in dict.fromkeys(captions)}
         seen = numpy_network.numpy_components(self._arrays, self.settings, raw.whole_ng, raw.regions_nre)

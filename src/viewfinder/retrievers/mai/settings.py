@@ -149,8 +149,8 @@ class Model(WordSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class LossSettings:
-    """What is minimised at every turn.
+class MaiLossSettings:
+    """The loss of a turn.
 
     Attributes:
         terms: of the cyclic combination loss; "query_target" alone is the usual contrastive loss.
@@ -177,7 +177,7 @@ class LossSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Preset:
+class MaiPreset:
     """A table of presets.toml.
 
     Attributes:
@@ -187,7 +187,7 @@ class Preset:
 
     model: Model
     training: TrainingSettings
-    loss: LossSettings = field(default_factory=LossSettings)
+    loss: MaiLossSettings = field(default_factory=MaiLossSettings)
     sources: tuple[str, ...] = ()  # sources of the data to learn from; empty: all of them
     batch: int = 64  # transactions a step
     caption_dropout: float = 0.0  # the share of pictures read without their caption, like most live ones

@@ -102,7 +102,7 @@ class PieceTokenizer:
     def numbers(self, texts: Sequence[str]) -> Int[np.ndarray, "c {self.most}"]:
         """The numbers of the pieces of texts, `NO_WORD` after the last; a first and a last one are not added."""
         table_cm = np.full((len(texts), self.most), NO_WORD)
-        found = self._tokeniser.encode_batch([self._clean(text)[0] for text in texts], add_special_tokens=False)
+        found = self._tokeniser.encode_batch([self._clean_text(text)[0] for text in texts], add_special_tokens=False)
         for row_m, one in zip(table_cm, found, strict=True):
             read = one.ids[: self.most]
             row_m[: len(read)] = np.array(read, np.int64) + 1
@@ -110,11 +110,11 @@ class PieceTokenizer:
 
     def beyond(self, text: str) -> str:
         """The part of a text that is too long to be read."""
-        text, cut = self._clean(text)
+        text, cut = self._clean_text(text)
         starts = [start for start, _ in self._tokeniser.encode(text, add_special_tokens=False).offsets[self.most :]]
         return f"{text[starts[0] :] if starts else ''} {cut}".strip()
 
-    def _clean(self, text: str) -> tuple[str, str]:
+    def _clean_text(self, text: str) -> tuple[str, str]:
         """The cut text, and the words after those that are read."""
         words = clean_text(text).split()
         if not 0 < self.words < len(words):

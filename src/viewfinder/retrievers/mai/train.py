@@ -26,7 +26,7 @@ from viewfinder.retrievers.mai.network import (
     ModificationDialogues,
     encode_dialogues,
 )
-from viewfinder.retrievers.mai.settings import MAX_SCALE, LossSettings, Model, Preset
+from viewfinder.retrievers.mai.settings import MAX_SCALE, MaiLossSettings, MaiPreset, Model
 from viewfinder.retrievers.mai.texts import PieceTokenizer, SavedTokeniser
 from viewfinder.retrievers.mai.transactions import DialogueSampler, TrainingTransactions, read_training_transactions
 from viewfinder.retrievers.shared.blip2 import check_weight_sizes, read_blip2_config, read_blip2_weights
@@ -41,13 +41,13 @@ PRESETS = Path(__file__).with_name("presets.toml")
 MAX_READ_AT_ONCE = 256
 """How many pictures, or dialogues, validation reads together."""
 
-REGIONS = 4096
+MAX_MEASURED_PICTURES = 4096
 """How many pictures' regions determine the principal components of regions."""
 
 
 def train(plan: TrainPlan) -> TrainingResult:
     """Train as the plan says; `plan.resume` continues an interrupted training. Raises as `train_system`."""
-    preset, start = read_preset(plan, PRESETS, Preset)
+    preset, start = read_preset(plan, PRESETS, MaiPreset)
     network, card, samplers, galleries = read_training_data(plan, preset, start)
 
     @cache
@@ -73,7 +73,7 @@ def train(plan: TrainPlan) -> TrainingResult:
             network=network,
             batches=draw_epochs(len(samplers["train"]), preset.batch, partial(samplers["train"].draw, preset)),
             loss=loss,
-            settings=replace(preset.training, seed=plan.seed),
+            settings=preset.training,
             card=card,
             validate=validate,
             selects=preset.selects,
@@ -88,7 +88,7 @@ def train(plan: TrainPlan) -> TrainingResult:
 
 
 def read_training_data(
-    plan: TrainPlan, preset: Preset, start: Card | None
+    plan: TrainPlan, preset: MaiPreset, start: Card | None
 ) -> tuple[MaiNetwork, Card, dict[str, DialogueSampler], dict[str, CaptionedGallery]]:
     """The initial network, its card, and the dialogues and galleries of both splits. Raises as `train_system`."""
     model, tokeniser = preset.model, None
@@ -116,7 +116,9 @@ def read_training_data(
     network = MaiNetwork(model, seen.raw_ng.shape[1], region_width, words)
     if start is None:
         regions_nre = seen.regions_nre
-        network.images.measure(seen.raw_ng, None if regions_nre is None else sample_regions(regions_nre, REGIONS))
+        network.images.measure(
+            seen.raw_ng, None if regions_nre is None else sample_regions(regions_nre, MAX_MEASURED_PICTURES)
+        )
         with torch.no_grad():
             network.log_scale.fill_(math.log(preset.loss.scale))
         if published is not None:
@@ -141,7 +143,7 @@ def read_training_data(
 
 
 def read_components(network: MaiNetwork, transactions: TrainingTransactions) -> PictureComponents:
-    """What is read of all pictures of a split, computed once."""
+    """The network's fixed input for all pictures of a split, computed once."""
     found = []
     for at in range(0, len(transactions.raw_ng), MAX_READ_AT_ONCE):
         regions = None if transactions.regions_nre is None else transactions.regions_nre[at : at + MAX_READ_AT_ONCE]
@@ -153,7 +155,7 @@ def read_components(network: MaiNetwork, transactions: TrainingTransactions) -> 
 
 
 def dialogue_loss(
-    network: MaiNetwork, gallery: CaptionedGallery, dialogues: ModificationDialogues, settings: LossSettings
+    network: MaiNetwork, gallery: CaptionedGallery, dialogues: ModificationDialogues, settings: MaiLossSettings
 ) -> Float[Tensor, ""]:
     """L_CCL (Eq. 9): the loss of dialogues, summed over turns.
 
@@ -170,9 +172,9 @@ def dialogue_loss(
 
 
 def encode_targets(
-    network: MaiNetwork, gallery: CaptionedGallery, dialogues: ModificationDialogues, settings: LossSettings
+    network: MaiNetwork, gallery: CaptionedGallery, dialogues: ModificationDialogues, settings: MaiLossSettings
 ) -> TurnTargets:
-    """What the queries of all turns are compared with."""
+    """The targets that the queries of all turns are compared with."""
     terms = frozenset(settings.terms)
     rows_c, captioned_c = dialogues.pictures_bp[:, 1:].flatten(), dialogues.captioned_bp[:, 1:].flatten()
     pictures_ckd = network.encode_pictures(gallery.pictures.take(rows_c), gallery.captions(rows_c, captioned_c))
@@ -189,7 +191,7 @@ def encode_targets(
 
 
 def measure_recall(network: MaiNetwork, gallery: CaptionedGallery, sampler: DialogueSampler) -> dict[str, float]:
-    """What validation measures: R@10 among all its pictures, averaged over turns, by turn, and for either setting."""
+    """The figures of validation: R@10 among all its pictures, averaged over turns, by turn, and for either setting."""
     count = len(gallery.captions_nl)
     rows = [torch.arange(at, min(at + MAX_READ_AT_ONCE, count)) for at in range(0, count, MAX_READ_AT_ONCE)]
     parts = [network.encode_pictures(gallery.pictures.take(some), gallery.captions_nl[some]) for some in rows]

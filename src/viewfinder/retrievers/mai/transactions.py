@@ -1,4 +1,4 @@
-"""What MAI is trained on: FashionMT's transactions with the raw vectors of their pictures, as numbers. In torch.
+"""The training data of MAI: FashionMT's transactions with the raw vectors of their pictures, as numbers. In torch.
 
 Axes: s transactions, p pictures of one, n turns, l words; rows are those of the pictures.
 """
@@ -21,7 +21,7 @@ from viewfinder.data.splits import split_reader
 from viewfinder.encoders.features import Features
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.mai.network import NOWHERE, ModificationDialogues
-from viewfinder.retrievers.mai.settings import Model, Preset
+from viewfinder.retrievers.mai.settings import MaiPreset, Model
 from viewfinder.retrievers.mai.texts import draw_clauses, modification_text
 from viewfinder.retrievers.shared.numpy_network import split_words
 from viewfinder.retrievers.shared.train_plan import TrainPlan, read_transaction_rows
@@ -70,7 +70,7 @@ class TrainingTransactions:
         return tuple(sorted({word for text in texts for word in split_words(text)}))
 
 
-def read_training_transactions(plan: TrainPlan, split: str, preset: Preset) -> TrainingTransactions:
+def read_training_transactions(plan: TrainPlan, split: str, preset: MaiPreset) -> TrainingTransactions:
     """The transactions of a split in all data sets of a plan; what is left out is reported.
 
     A folder without transactions that holds captioned pictures (captions.csv beside images/) gives dialogues about
@@ -83,7 +83,7 @@ def read_training_transactions(plan: TrainPlan, split: str, preset: Preset) -> T
     parts = []
     for folder in plan.data:
         captioned = (folder / CAPTIONS).is_file() and not any((folder / "modifiers").glob("*_*_cap.json"))
-        parts.append((_captioned if captioned else _recorded)(plan, folder, split, preset))
+        parts.append((_read_captioned if captioned else _read_recorded)(plan, folder, split, preset))
     if not any(part.said for part in parts):
         raise BadInput(
             f"{', '.join(map(str, plan.data))}: no transactions of {split!r}, or none whose pictures all have vectors"
@@ -103,7 +103,7 @@ def read_training_transactions(plan: TrainPlan, split: str, preset: Preset) -> T
     )
 
 
-def _recorded(plan: TrainPlan, folder: Path, split: str, preset: Preset) -> TrainingTransactions:
+def _read_recorded(plan: TrainPlan, folder: Path, split: str, preset: MaiPreset) -> TrainingTransactions:
     """The transactions of a folder of FashionMT."""
     regions = preset.model.image != "whole"
     found, transactions, _ = read_transaction_rows(plan, folder, split, preset.sources, regions=regions)
@@ -111,10 +111,10 @@ def _recorded(plan: TrainPlan, folder: Path, split: str, preset: Preset) -> Trai
     rows_n = sorted({row for _, rows in transactions for row in rows})
     place = {row: at for at, row in enumerate(rows_n)}
     said = tuple(transaction_texts(one, tuple(place[row] for row in rows), preset.model) for one, rows in transactions)
-    return _of_rows(preset, found, rows_n, tuple(captions.get(row, "") for row in rows_n), said)
+    return _take_rows(preset, found, rows_n, tuple(captions.get(row, "") for row in rows_n), said)
 
 
-def _captioned(plan: TrainPlan, folder: Path, split: str, preset: Preset) -> TrainingTransactions:
+def _read_captioned(plan: TrainPlan, folder: Path, split: str, preset: MaiPreset) -> TrainingTransactions:
     """`STARTS` dialogues a picture, drawn with a seed of their own. A picture's caption is its first one."""
     found = plan.vectors(folder, regions=preset.model.image != "whole")
     pictures, _ = read_flickr8k(folder)
@@ -133,11 +133,11 @@ def _captioned(plan: TrainPlan, folder: Path, split: str, preset: Preset) -> Tra
         texts = tuple(str(rng.choice(sentences[row][-4:])) for row in rows[1:])
         said.append(TransactionTexts(rows, texts, texts, drawn_from=texts))
     plan.notify(f"{folder}, {split}: {len(said):,} dialogues about captioned pictures")
-    return _of_rows(preset, found, rows_n, tuple(one[0] for one in sentences), tuple(said))
+    return _take_rows(preset, found, rows_n, tuple(one[0] for one in sentences), tuple(said))
 
 
-def _of_rows(
-    preset: Preset, found: Features, rows_n: list[int], captions: tuple[str, ...], said: tuple[TransactionTexts, ...]
+def _take_rows(
+    preset: MaiPreset, found: Features, rows_n: list[int], captions: tuple[str, ...], said: tuple[TransactionTexts, ...]
 ) -> TrainingTransactions:
     """Transactions about some rows of the vectors of a data set."""
     regions_nre = None
@@ -155,7 +155,7 @@ def transaction_texts(one: Transaction, rows: tuple[int, ...], settings: Model) 
     """
     back = parse_ordinal_reference(one.modifications[-1])
     combines = back is not None and back.setting == "combination"
-    # Nobody can look back to what is wanted only now.
+    # A turn cannot look back to the picture that it asks for.
     places = () if back is None else tuple(place for place in back.places if place < len(one.targets))
     if combines and places and settings.combination != "seen":
         places = tuple(range(len(one.targets) - (settings.combination == "official_fc")))
@@ -228,12 +228,12 @@ class DialogueSampler:
     def __len__(self) -> int:
         return len(self.pictures_sp)
 
-    def draw(self, preset: Preset, rows_b: Int[np.ndarray, " b"], rng: np.random.Generator) -> ModificationDialogues:
+    def draw(self, preset: MaiPreset, rows_b: Int[np.ndarray, " b"], rng: np.random.Generator) -> ModificationDialogues:
         """Dialogues for training: some pictures have no caption, some dialogues begin with a description."""
         whole = self.recorded(rows_b)
         captioned_bp = torch.from_numpy(rng.random(whole.pictures_bp.shape) >= preset.caption_dropout)
         described_b = torch.from_numpy(rng.random(len(rows_b)) < preset.described)
-        described_b &= (whole.back_b != 0) & ~whole.recalled_bp[:, 0]  # nobody goes back to what they have not seen
+        described_b &= (whole.back_b != 0) & ~whole.recalled_bp[:, 0]  # an unseen picture cannot be gone back to
         recall_bl = whole.recall_bl * (captioned_bp | ~whole.recalled_bp).all(dim=1)[:, None]
         shortened_bn = torch.from_numpy(rng.random(whole.words_bnl.shape[:2]) < preset.clauses)
         short_bnl = self.short_snl[torch.from_numpy(np.asarray(rows_b, np.int64))]
@@ -267,7 +267,7 @@ class DialogueSampler:
 
 
 def recalled_captions(one: TransactionTexts, captions: Sequence[str]) -> str:
-    """What a transaction recalls: "FIRST: <caption> SECOND: <caption>"; "" if a caption is missing.
+    """The captions that a transaction recalls: "FIRST: <caption> SECOND: <caption>"; "" if one is missing.
 
     >>> recalled_captions(TransactionTexts((0, 1), (), (), recalled=(0,)), ("a red shirt", "a cap"))
     'FIRST: a red shirt'

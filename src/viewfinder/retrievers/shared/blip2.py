@@ -1,4 +1,4 @@
-"""What is read of BLIP-2's weights (Li et al. 2023): its Q-Former, and the parts around it. In torch."""
+"""The parts of BLIP-2's weights (Li et al. 2023) that are read: its Q-Former, and the parts around it. In torch."""
 
 from __future__ import annotations
 

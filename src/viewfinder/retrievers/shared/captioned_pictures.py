@@ -1,6 +1,6 @@
-"""Pictures with their captions and raw vectors: what Drill-down and its baselines are trained on.
+"""Pictures with their captions and raw vectors, on which Drill-down and its baselines are trained.
 
-    pictures = read_captioned_pictures(folder, "train", encoder)
+    pictures = read_captioned_pictures(plan, folder, "train")
     captions = pictures.dialogue(0, rng)           # ten sentences in the order of the turns
     regions_bre = pictures.regions_of([0, 7, 3])   # only these are read from disk
 
@@ -18,13 +18,11 @@ from statistics import median_low
 import numpy as np
 from jaxtyping import Float16, Float32, Int, Num
 
-from viewfinder.data import read_coco, read_flickr8k
+from viewfinder.data.captions import has_captions, read_captioned
 from viewfinder.data.splits import SPLITS, split_reader
 from viewfinder.data.visual_genome import (
     Vocabulary,
-    add_negations,
     build_vocabulary,
-    draw_absent_names,
     find_layout,
     list_splits,
     read_global_feature,
@@ -34,20 +32,17 @@ from viewfinder.data.visual_genome import (
 )
 from viewfinder.data.visual_genome.features import REGIONS, WIDTH
 from viewfinder.data.visual_genome.regions import TURNS, VOCABULARY, read_picture_ids
-from viewfinder.data.visual_genome.words import MIN_COUNT_IN_CODE, UNWANTED, WANTED
-from viewfinder.encoders.base import Encoder
-from viewfinder.encoders.features import Features, features
+from viewfinder.data.visual_genome.words import MIN_COUNT_IN_CODE
+from viewfinder.encoders.features import Features
 from viewfinder.encoders.features.compute import PictureVectors
 from viewfinder.encoders.features.precomputed import collect_stored_vectors
 from viewfinder.encoders.features.store import PictureFile, Progress
 from viewfinder.errors import BadInput, EncoderMismatch, UnknownName
+from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.training.progress import report_tenths
 
 MAX_CAPTIONS = 5
 """Turns of a captioned picture: Flickr8k and COCO have five captions a picture."""
-
-MAX_NEGATIONS = 2
-"""Pairs in a dialogue about things that are not in the picture; at least one if it is long."""
 
 Notify = Callable[[str], None]
 Positions = Sequence[int] | Int[np.ndarray, " b"]
@@ -72,8 +67,6 @@ class CaptionedPictures:
     blocks: tuple[RawBlock, ...]
     rows_n: Int[np.ndarray, " n"]
     block_n: Int[np.ndarray, " n"]
-    objects: tuple[tuple[str, ...], ...] = ()  # names of the things in each picture, if the data set has them
-    negated: bool = False  # whether dialogues also ask for things that are not there, and take that back
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -90,37 +83,29 @@ class CaptionedPictures:
 
     def globals_of(self, positions: Positions) -> Float32[np.ndarray, "b g"]:
         """Raw global vectors of some pictures."""
-        return self._gathered([raw_ng for raw_ng, _ in self.blocks], positions)
+        return self._gather_rows([raw_ng for raw_ng, _ in self.blocks], positions)
 
     def regions_of(self, positions: Positions) -> Float32[np.ndarray, "b r e"]:
         """Raw region vectors of some pictures."""
-        return self._gathered([regions_nre for _, regions_nre in self.blocks], positions)
+        return self._gather_rows([regions_nre for _, regions_nre in self.blocks], positions)
 
     def dialogue(self, position: int, rng: np.random.Generator | None = None) -> tuple[str, ...]:
-        """What is said of a picture in `turns` turns: random captions in any order (training), or without `rng` the
-        first ones.
+        """The captions of a picture for `turns` turns: drawn in random order (training), or without `rng` the first
+        ones.
 
         As published: `visual_genome.regions.choose_captions`. A picture with fewer captions repeats them.
         """
         said = self.sentences[position]
         order = range(len(said)) if rng is None else rng.permutation(len(said)).tolist()
-        dialogue = tuple(said[order[turn % len(said)]] for turn in range(self.turns))
-        if not self.negated:
-            return dialogue
-        drawn = np.random.default_rng(position) if rng is None else rng  # fixed, as the captions are
-        most = min(MAX_NEGATIONS, len(dialogue) // 2)
-        count = int(drawn.integers(min(1, most), most + 1))
-        return add_negations(dialogue, draw_absent_names(self.objects[position], self.objects, count, drawn), drawn)
+        return tuple(said[order[turn % len(said)]] for turn in range(self.turns))
 
     def texts(self) -> tuple[str, ...]:
         """Every sentence that a dialogue may contain, once, sorted."""
-        said = {sentence for sentences in self.sentences for sentence in sentences}
-        if self.negated:
-            names = {name for things in self.objects for name in things}
-            said |= {template.replace("{}", name) for template in (*WANTED, *UNWANTED) for name in names}
-        return tuple(sorted(said))
+        return tuple(sorted({sentence for sentences in self.sentences for sentence in sentences}))
 
-    def _gathered(self, arrays: Sequence[Num[np.ndarray, "_ ..."]], positions: Positions) -> Float32[np.ndarray, ...]:
+    def _gather_rows(
+        self, arrays: Sequence[Num[np.ndarray, "_ ..."]], positions: Positions
+    ) -> Float32[np.ndarray, ...]:
         at_b = np.asarray(positions, np.intp)
         found = np.empty((len(at_b), *arrays[0].shape[1:]), np.float32)
         for number, array in enumerate(arrays):
@@ -129,60 +114,47 @@ class CaptionedPictures:
         return found
 
 
-def read_captioned_pictures(
-    data: Path,
-    split: str,
-    encoder: Encoder,
-    *,
-    features_folder: Path | None = None,
-    whole: bool = False,
-    negated: bool = False,
-    notify: Notify = lambda line: None,
-) -> CaptionedPictures:
-    """The pictures of a split with captions and raw vectors; what is left out is reported.
+def read_captioned_pictures(plan: TrainPlan, data: Path, split: str, *, whole: bool = False) -> CaptionedPictures:
+    """The pictures of a split of one of a plan's data sets, with captions and raw vectors.
 
-    The vectors are those of the data set's own detector if it has them (`region_36_final/`), else the encoder's.
+    The vectors are those of the data set's own detector if it has them (`region_36_final/`), else the encoder's. What
+    is left out is reported.
 
     Args:
+        plan: its encoder makes the raw vectors that are missing; it notes the pictures of the split "train".
         data: a folder in Drill-down's layout of Visual Genome; or with captions.csv beside images/; or of COCO.
             Captioned pictures are split by their place in the file (`data.splits`).
         split: "train", "val" or "test".
-        encoder: makes the raw vectors if they do not exist yet.
-        features_folder: where they are kept; by default beside the data.
         whole: whether a detector's vectors of whole pictures are needed; without its files for them they are zeros.
-        negated: dialogues with the negations of Drill-down's loader; only if the data set names the things in its
-            pictures.
-        notify: called with a line at every stage.
 
     Raises:
-        BadInput: data is missing or damaged; `negated`, but no things are named; or no picture has vectors.
+        BadInput: data is missing or damaged, or no picture has vectors.
         UnknownName: there is no such split.
     """
-    pictures, turns = _read(data, split, notify)
-    if negated and not any(picture.objects for picture in pictures):
-        raise BadInput(f"{data}: names no things in its pictures (sg_xmls/), so none can be known to be absent")
-    progress = report_tenths(notify, f"vectors of {data}:")
+    pictures, turns = _read_split(data, split, plan.notify)
     if has_detector_features(data):
-        found = read_detector_features(data, split, whole=whole, out=features_folder, progress=progress)
+        progress = report_tenths(plan.notify, f"vectors of {data}:")
+        found = read_detector_features(data, split, whole=whole, out=plan.features_of(data), progress=progress)
     else:
-        found = features(data, encoder, regions=True, out=features_folder, progress=progress)
+        found = plan.vectors(data, regions=True)
     kept = [(picture, row) for picture in pictures if (row := found.find_row(picture.name)) is not None]
     if len(kept) < len(pictures):
-        notify(f"{data}, {split}: {len(pictures) - len(kept):,} pictures have no vectors and are left out")
+        plan.notify(f"{data}, {split}: {len(pictures) - len(kept):,} pictures have no vectors and are left out")
     if not kept:
         raise BadInput(f"{data}: none of the {len(pictures)} pictures of {split!r} has vectors; are its images there?")
     assert found.regions_nre is not None
     rows_n = np.array([row for _, row in kept], np.intp)
+    keys = tuple(found.keys[row] for _, row in kept)
+    if split == "train":
+        plan.note_training(data, keys)
     return CaptionedPictures(
-        keys=tuple(found.keys[row] for _, row in kept),
+        keys=keys,
         sentences=tuple(picture.captions for picture, _ in kept),
         turns=turns,
         raw_version=found.raw_version,
         blocks=((found.raw_nd, found.regions_nre),),
         rows_n=rows_n,
         block_n=np.zeros_like(rows_n),
-        objects=tuple(picture.objects for picture, _ in kept),
-        negated=negated,
     )
 
 
@@ -207,12 +179,10 @@ def join_captioned_pictures(parts: Sequence[CaptionedPictures]) -> CaptionedPict
         blocks=tuple(block for part in parts for block in part.blocks),
         rows_n=np.concatenate([part.rows_n for part in parts]),
         block_n=np.concatenate([part.block_n + at for part, at in zip(parts, firsts, strict=False)]),
-        objects=tuple(things for part in parts for things in part.objects),
-        negated=all(part.negated for part in parts),
     )
 
 
-def build_caption_vocabulary(*folders: Path, fewest: int = MIN_COUNT_IN_CODE) -> Vocabulary:
+def build_description_vocabulary(*folders: Path, fewest: int = MIN_COUNT_IN_CODE) -> Vocabulary:
     """The words of data sets: the published list if one of them has it, else the words that occur at least `fewest`
     times in captions for training.
 
@@ -222,38 +192,34 @@ def build_caption_vocabulary(*folders: Path, fewest: int = MIN_COUNT_IN_CODE) ->
     for folder in folders:
         if list_splits(folder) and (published := find_layout(folder).caches / VOCABULARY).is_file():
             return read_vocabulary(published)
-    pictures = (picture for folder in folders for picture in _read(folder, "train", lambda line: None)[0])
+    pictures = (picture for folder in folders for picture in _read_split(folder, "train", lambda line: None)[0])
     return build_vocabulary((caption for picture in pictures for caption in picture.captions), fewest=fewest)
 
 
 @dataclass(frozen=True)
 class _Captioned:
-    """A picture's file, or its number if the data set has no file of it, its captions, and the things in it."""
+    """A picture's file, or its number if the data set has no file of it, and its captions."""
 
     name: Path | str
     captions: tuple[str, ...]
-    objects: tuple[str, ...] = ()
 
 
-def _read(data: Path, split: str, notify: Notify) -> tuple[list[_Captioned], int]:
+def _read_split(data: Path, split: str, notify: Notify) -> tuple[list[_Captioned], int]:
     """The pictures of a split, with distinct lower-case captions, and how many captions make a dialogue."""
     notify(f"reading {data}, {split}")
     if list_splits(data):
         regions, report = read_visual_genome(data, split)
         notify(f"{data}, {split}: {report}")
         named = [(picture.path or str(picture.id), picture) for picture in regions]
-        return [_Captioned(name, picture.captions, picture.objects) for name, picture in named], TURNS
+        return [_Captioned(name, picture.captions) for name, picture in named], TURNS
     if split not in SPLITS:
         raise UnknownName(f"{data}: no split is called {split!r}; there are: {', '.join(SPLITS)}")
-    if (data / "captions.csv").is_file():
-        pictures, report = read_flickr8k(data)
-    elif any(data.glob("annotations/captions_*.json")):
-        pictures, report = read_coco(data)
-    else:
+    if not has_captions(data):
         raise BadInput(
             f"{data}: nothing to learn from here; needed are region descriptions (rg_jsons/ and caches/ as Visual "
             "Genome's), captions.csv beside images/, or annotations/captions_*.json as COCO's"
         )
+    pictures, report = read_captioned(data)
     notify(f"{data}: {report}")
     said = [tuple(dict.fromkeys(caption.lower() for caption in picture.captions)) for picture in pictures]
     split_of = split_reader(data)

@@ -21,7 +21,7 @@ from viewfinder.metrics import score_bounds
 from viewfinder.retrievers.shared.captioned_pictures import (
     CaptionedPictures,
     Positions,
-    build_caption_vocabulary,
+    build_description_vocabulary,
     join_captioned_pictures,
     read_captioned_pictures,
 )
@@ -65,23 +65,13 @@ def read_description_data(
     """
     sets = []
     for split in ("train", "val"):
-        parts = [
-            read_captioned_pictures(
-                folder, split, plan.encoder, features_folder=plan.features_of(folder), whole=whole,
-                negated=preset.negated, notify=plan.notify,
-            )
-            for folder in plan.data
-        ]  # fmt: skip
-        if split == "train":
-            for folder, part in zip(plan.data, parts, strict=True):
-                plan.note_training(folder, part.keys)
-        joined = join_captioned_pictures(parts)
+        joined = join_captioned_pictures([read_captioned_pictures(plan, at, split, whole=whole) for at in plan.data])
         sets.append(replace(joined, turns=preset.turns or joined.turns))
     vocabulary, sentences, version = Vocabulary(()), 0, ""
     speech: WordNumberSpeech | SentenceVectorSpeech
     if reads == "words":
         known = None if start is None else Vocabulary.of_settings(start.settings)
-        vocabulary = known or build_caption_vocabulary(*plan.data, fewest=preset.fewest)
+        vocabulary = known or build_description_vocabulary(*plan.data, fewest=preset.fewest)
         speech = WordNumberSpeech(vocabulary)
     else:
         vectors = plan.sentences(sorted({text for described in sets for text in described.texts()}))
@@ -117,7 +107,7 @@ def run_stage(
         network=network,
         batches=draw_epochs(len(data.train.described), preset.batch, data.train.batch),
         loss=loss,
-        settings=replace(training, seed=plan.seed),
+        settings=training,
         card=Card(system=plan.system, preset=plan.preset, encoder=data.raw_version, settings=known),
         validate=validate,
         selects=selects,
@@ -150,7 +140,7 @@ def validate_dialogues(
     return {"loss": float(np.mean(lost)), **measure_recalls([torch.cat(scores, dim=1) for scores in by_turn])}
 
 
-VALIDATED = 1000
+MAX_VALIDATED = 1000
 """How many evenly spaced dialogues validation takes; each looks for its picture among those of all of them."""
 
 DEPTHS = (1, 5, 10)
@@ -220,7 +210,7 @@ class DescriptionDialogues:
             *self.speech([self.described.dialogue(int(position), rng) for position in positions]),
         )
 
-    def fixed(self, size: int, most: int = VALIDATED) -> Iterator[DialogueBatch]:
+    def fixed(self, size: int, most: int = MAX_VALIDATED) -> Iterator[DialogueBatch]:
         """The protocol's own dialogues about at most `most` evenly spaced pictures, in batches."""
         count = min(len(self.described), most)
         chosen = np.linspace(0, len(self.described) - 1, count).round().astype(int).tolist()
@@ -243,13 +233,13 @@ def measure_recalls(scores: Sequence[Float[Tensor, "n n"]]) -> Mapping[str, floa
     return {"recall": float(np.mean(hits_tk)), "first": hits_tk[0][-1], "last": hits_tk[-1][-1]}
 
 
-SAMPLE = 1000
+MAX_MEASURED_PICTURES = 1000
 """How many pictures the mean and deviation of raw vectors are estimated from."""
 
 
 def measure_scales(network: nn.Module, described: CaptionedPictures) -> None:
     """Sets the network's scales so that raw vectors of the training set have mean 0 and deviation 1."""
-    some = np.linspace(0, len(described) - 1, min(SAMPLE, len(described))).round().astype(int).tolist()
+    some = np.linspace(0, len(described) - 1, min(MAX_MEASURED_PICTURES, len(described))).round().astype(int).tolist()
     for name, read in (("regions", described.regions_of), ("whole", described.globals_of)):
         if hasattr(network, f"{name}_mean"):
             raw = read(some)

@@ -168,7 +168,10 @@ def hardest_triplet_loss(scores_nb: Float[Tensor, "n n"], margin: float = 0.2) -
 
 
 def every_triplet_loss(scores_nb: Float[Tensor, "n n"], margin: float = 0.2) -> Float[Tensor, " n"]:
-    """The same summed over all wrong ones, for sentences that fit many pictures, whose hardest decoy is often right."""
+    """For each pair, how far all wrong pictures and dialogues come within the margin, summed.
+
+    It is for sentences that fit many pictures, whose hardest wrong picture is often right (see `hardest_triplet_loss`).
+    """
     right_n = scores_nb.diagonal()
     wrong_nb = ~torch.eye(len(scores_nb), dtype=torch.bool, device=scores_nb.device)
     by_picture_n = (relu(margin + scores_nb - right_n[:, None]) * wrong_nb).sum(dim=1)

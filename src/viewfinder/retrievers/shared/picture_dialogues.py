@@ -1,6 +1,6 @@
 """Dialogues about pictures, with the pictures' raw vectors: what systems of questions and answers are trained on.
 
-    found = read_picture_dialogues(folder, "train", encoder)                     # or pattern="world,generated*"
+    found = read_picture_dialogues(plan, folder, "train")                        # or pattern="world,generated*"
     one = found.dialogues[0]
     found.raw_ng[one.picture], one.caption, one.rounds
 
@@ -21,18 +21,18 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float32
 
-from viewfinder.data import ReadReport, read_coco, read_flickr8k
+from viewfinder.data import ReadReport
+from viewfinder.data.captions import has_captions, read_captioned
 from viewfinder.data.dialogues import Dialogue, Round, read_dialogues, read_pool, read_visdial
 from viewfinder.data.splits import SPLITS, split_reader
-from viewfinder.encoders.base import Encoder
-from viewfinder.encoders.features import Features, features
+from viewfinder.encoders.features import Features
 from viewfinder.errors import BadInput, EncoderMismatch, UnknownName
-from viewfinder.training.progress import report_tenths
+from viewfinder.retrievers.shared.train_plan import TrainPlan
 
 DIALOGUES = "dialogues"
 """The folder of dialogue files within a data set's folder."""
 
-CAPTIONS = "captions"
+CAPTIONS_NAME = "captions"
 """The name that chooses captions where there are dialogues too."""
 
 REWRITTEN = "_reconed"
@@ -40,12 +40,10 @@ REWRITTEN = "_reconed"
 
 _NUMBER = re.compile(r"_(\d{12})\.jpg$")
 
-Notify = Callable[[str], None]
-
 
 @dataclass(frozen=True)
 class PictureDialogue:
-    """What was said of `picture` (a row): a caption, then rounds; further captions are rounds without questions."""
+    """A dialogue about `picture` (a row): a caption, then rounds; further captions are rounds without questions."""
 
     picture: int
     caption: str
@@ -69,30 +67,20 @@ _Source = tuple[str, Callable[[], tuple[list[Dialogue], ReadReport]]]
 """A file of dialogues: the name it is chosen by, and its reader."""
 
 
-def read_picture_dialogues(
-    data: Path,
-    split: str,
-    encoder: Encoder,
-    pattern: str = "*",
-    *,
-    features_folder: Path | None = None,
-    notify: Notify = lambda line: None,
-) -> PictureDialogues:
-    """The dialogues of a split about pictures that have vectors; what is left out is reported.
+def read_picture_dialogues(plan: TrainPlan, data: Path, split: str, pattern: str = "*") -> PictureDialogues:
+    """The dialogues of a split of one of a plan's data sets about pictures that have vectors.
 
-    It reads the first kind found of dialogue files, VisDial and captions, or whatever `pattern` names of all kinds.
-    Dialogues rewritten into one query a round (NAME_reconed_train.json) are left out.
+    It reads the first kind found of dialogue files, VisDial and captions, or all kinds that `pattern` names. What is
+    left out is reported; dialogues rewritten into one query a round (NAME_reconed_train.json) are.
 
     Args:
-        data: the folder of a data set.
+        plan: its encoder makes the raw vectors that are missing; it notes the pictures of the split "train".
+        data: the folder of the data set.
         split: "train", "val" or "test". Captions are split as a world lists its pictures, or without a list by a hash
             of their names (`data.splits`).
-        encoder: makes the pictures' raw vectors if they do not exist yet.
         pattern: names with "*", separated by commas: "gpt" is dialogues/gpt_train.json, "visdial*" VisDial, "captions"
             captions although there are dialogues, "world,captions" both. In splits other than
             train, all are read if no name matches: few are generated for validation.
-        features_folder: where vectors are kept; by default beside the data.
-        notify: called with a line at every stage.
 
     Raises:
         BadInput: no such folder, no such dialogues in it, damaged data, or none of their pictures has vectors.
@@ -106,15 +94,15 @@ def read_picture_dialogues(
     dialogues: list[Dialogue] = []
     for name, read in sources:
         found, report = read()
-        notify(f"{data}, {split}, {name}: {report}")
+        plan.notify(f"{data}, {split}, {name}: {report}")
         dialogues += found
     if not dialogues:
         raise BadInput(
             f"{data}: no dialogues of {split!r} called {pattern!r}; needed are {DIALOGUES}/NAME_{split}.json as "
             f"`viewfinder dialogues` writes them, visdial_1.0_{split}.json, or captions"
         )
-    vectors = features(data, encoder, out=features_folder, progress=report_tenths(notify, f"vectors of {data}:"))
-    row_of = {image: _row(vectors, image) for image in dict.fromkeys(dialogue.image for dialogue in dialogues)}
+    vectors = plan.vectors(data)
+    row_of = {image: _find_row(vectors, image) for image in dict.fromkeys(dialogue.image for dialogue in dialogues)}
     rows = sorted({row for row in row_of.values() if row is not None})
     place = {row: at for at, row in enumerate(rows)}
     kept = tuple(
@@ -123,11 +111,13 @@ def read_picture_dialogues(
         if (row := row_of[dialogue.image]) is not None
     )
     if lost := len(dialogues) - len(kept):
-        notify(f"{data}, {split}: {lost:,} dialogues are about pictures without vectors and are left out")
+        plan.notify(f"{data}, {split}: {lost:,} dialogues are about pictures without vectors and are left out")
     if not kept:
         raise BadInput(f"{data}, {split}: none of the {len(row_of):,} pictures has vectors; are its images there?")
-    raw_ng = np.ascontiguousarray(vectors.raw_nd[rows], np.float32)
-    return PictureDialogues(tuple(vectors.keys[row] for row in rows), raw_ng, vectors.raw_version, kept)
+    keys = tuple(vectors.keys[row] for row in rows)
+    if split == "train":
+        plan.note_training(data, keys)
+    return PictureDialogues(keys, np.ascontiguousarray(vectors.raw_nd[rows], np.float32), vectors.raw_version, kept)
 
 
 def join_picture_dialogues(parts: Sequence[PictureDialogues]) -> PictureDialogues:
@@ -151,7 +141,7 @@ def join_picture_dialogues(parts: Sequence[PictureDialogues]) -> PictureDialogue
 
 
 def _choose_sources(data: Path, split: str, pattern: str) -> Sequence[_Source]:
-    """What the pattern chooses; "*" is all of the first kind found."""
+    """The files of dialogues that a pattern names; "*" names all of the first kind found."""
     ending = f"_{split}"
     files = [(file.stem.removesuffix(ending), file) for file in sorted((data / DIALOGUES).glob(f"*{ending}.json"))]
     dialogues = [(name, partial(read_dialogues, file)) for name, file in files if not name.endswith(REWRITTEN)]
@@ -159,20 +149,19 @@ def _choose_sources(data: Path, split: str, pattern: str) -> Sequence[_Source]:
     folders = [folder for folder in (data, data / "visdial", data / "VisDial") if folder.is_dir()]
     with_file = (one for one in folders if (one / file_name).is_file() or (one / split / file_name).is_file())
     visdial = [("visdial_1.0", partial(read_visdial, folder, split)) for folder in islice(with_file, 1)]
-    kinds: tuple[Sequence[_Source], ...] = (dialogues, visdial, _captions(data, split))
+    kinds: tuple[Sequence[_Source], ...] = (dialogues, visdial, _list_captions(data, split))
     if pattern == "*":
         return next((kind for kind in kinds if kind), ())
     names = [name.strip() for name in pattern.split(",")]
     return [source for kind in kinds for source in kind if any(fnmatchcase(source[0], name) for name in names)]
 
 
-def _captions(data: Path, split: str) -> list[_Source]:
-    is_csv = (data / "captions.csv").is_file()
-    if not is_csv and not any(data.glob("annotations/captions_*.json")):
+def _list_captions(data: Path, split: str) -> list[_Source]:
+    if not has_captions(data):
         return []
 
     def read() -> tuple[list[Dialogue], ReadReport]:
-        pictures, report = (read_flickr8k if is_csv else read_coco)(data)
+        pictures, report = read_captioned(data)
         # The pictures of the split where the data set lists them, as a world does for its dialogues.
         file = data / "ChatIR_Protocol" / f"Search_Space_{split}.json"
         listed = {data / key for key in read_pool(file)[0]} if file.is_file() else None
@@ -186,10 +175,10 @@ def _captions(data: Path, split: str) -> list[_Source]:
                 dialogues.append(Dialogue(str(picture.path), caption, others, texts))
         return dialogues, report
 
-    return [(CAPTIONS, read)]
+    return [(CAPTIONS_NAME, read)]
 
 
-def _row(found: Features, image: str) -> int | None:
+def _find_row(found: Features, image: str) -> int | None:
     """The row of a picture, by its path or by its name in a dialogue file; None if it has no vectors.
 
     VisDial has numbers only; if the file is not named like VisDial's own, the number is enough.

@@ -1,4 +1,4 @@
-"""What several systems can set: the common parts of their presets. No torch here.
+"""Settings that the presets of several systems share. No torch here.
 
 For regions, every default is what the published code does; where the paper differs, its way is an option.
 """
@@ -39,14 +39,13 @@ class RegionSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class DescriptionPreset:
-    """What the presets of Drill-down and its baselines have in common."""
+    """The fields that the presets of Drill-down and of its baselines share."""
 
     training: TrainingSettings
     batch: int = 128  # dialogues a step
     turns: int = 0  # sentences of a dialogue; 0: as many as in the data's protocol
     selects: Literal["loss", "recall"] = "loss"  # the validation figure by which the best weights are chosen
     fewest: int = 10  # how often a word must occur to have a vector
-    negated: bool = False  # whether dialogues also ask for things that are not there, and take that back
 
     def __post_init__(self) -> None:
         if self.batch < 2:

@@ -1,4 +1,4 @@
-"""What a training is asked to do and what it reads: data sets, vectors, transactions, weights to start from.
+"""A plan of a training, and the reading of its data: data sets, vectors, transactions, weights to start from.
 
 No torch here.
 """
@@ -16,7 +16,7 @@ from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.features import Features, features
 from viewfinder.encoders.features.sentences import SentenceVectors
 from viewfinder.encoders.features.store import feature_folders, find_writable_folder
-from viewfinder.errors import EncoderMismatch, UnknownName
+from viewfinder.errors import BadInput, EncoderMismatch, UnknownName
 from viewfinder.training.presets import load_preset, read_card_settings
 from viewfinder.training.progress import report_tenths
 from viewfinder.weights import Card, TrainingList, check_card, join_lists, read_card
@@ -32,7 +32,7 @@ AnyPreset = TypeVar("AnyPreset")
 
 @dataclass(frozen=True, kw_only=True)
 class TrainPlan:
-    """What to train, on what, and how.
+    """The options of one training: its system, data, settings and folder.
 
     Attributes:
         data: folders of data sets; training learns from their training split and is measured on the validation split.
@@ -85,17 +85,29 @@ class TrainPlan:
         several = self.features is not None and len(self.data) > 1
         return self.features / folder.resolve().name if self.features is not None and several else self.features
 
+    def check_out(self) -> None:
+        """Raises BadInput: `out` holds a training, and this one is not to continue it.
+
+        `fit` would raise the same, but only after the data is read.
+        """
+        if not self.resume and any(self.out.glob("**/checkpoints/*.safetensors")):
+            raise BadInput(
+                f"{self.out}: holds a training already; go on with it (--resume) or name another folder (--out)"
+            )
+
     def fit(self, job: TrainingJob, out: Path | None = None) -> TrainingResult:
-        """Runs one training as planned, in `out` or by default where the plan says; see `training.fit`."""
+        """Runs one training with the plan's seed, in `out` or by default where the plan says; see `training.fit`."""
         from viewfinder.training import fit
 
         out, stop = out or self.out, self.should_stop
-        job = replace(job, card=replace(job.card, trained_on=self.list_training()))
+        card = replace(job.card, trained_on=self.list_training())
+        job = replace(job, settings=replace(job.settings, seed=self.seed), card=card)
         return fit(job, out, resume=self.resume, shown=self.shown, tensorboard=self.tensorboard, should_stop=stop)
 
     def sentences(self, texts: Sequence[str]) -> SentenceVectors:
         """The encoder's vectors of sentences, computed if missing."""
-        places = feature_folders(self.data[0], SENTENCES) if self.features is None else [self.features / SENTENCES]
+        home = self.data[0] if self.data[0].is_dir() else self.data[0].parent  # questions are learnt from files, too
+        places = feature_folders(home, SENTENCES) if self.features is None else [self.features / SENTENCES]
         return SentenceVectors.of(texts, self.encoder, find_writable_folder(places), self.notify)
 
 

@@ -1,4 +1,4 @@
-"""What each turn added to the query of a system that reads a whole dialogue into one vector."""
+"""The share of each turn in the query of a system that reads a whole dialogue into one vector."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from viewfinder.query import Operation, Picture, ResolvedTurn
 from viewfinder.wording.clauses import split_clauses
 from viewfinder.wording.replies import is_dont_know
 
-MAX_WORDS = 3
+MAX_PICTURE_WORDS = 3
 """Words that stand for a picture."""
 
 TELLING, CERTAIN = 10.0, 0.5
@@ -54,21 +54,21 @@ def verbalize_turn(turn: ResolvedTurn) -> VerbalizedTurn:
     """The turn as sentences; nothing of it is left out without a line in `adapters`."""
     match turn.turn:
         case Say(text):
-            return VerbalizedTurn(_sentence(text))
+            return VerbalizedTurn(_list_sentences(text))
         case Answer(_, text) if is_dont_know(text):
             return VerbalizedTurn()
         case Answer(_, text):
-            said = _sentence(turn.text)
+            said = _list_sentences(turn.text)
             return VerbalizedTurn(said, () if said else (f"drop: the answer {text!r} names nothing that one can see",))
         case Like() | Show():
-            return _picked(turn, turn.turn)
+            return _verbalize_picture(turn, turn.turn)
         case Keep(attribute, _):
             values = ", ".join(value for known in turn.attribute_values.values() for value in known)
-            said = _sentence(turn.text or values)
+            said = _list_sentences(turn.text or values)
             line = f'verbalise: the {attribute} to keep is said as "{"".join(said)}"'
             return VerbalizedTurn(said, (line if said else f"drop: the {attribute} to keep has no name",))
         case Reject():
-            return _rejected(turn)
+            return _verbalize_rejection(turn)
         case BackTo():
             raise AssertionError("the session moves; a retriever never sees BackTo")
 
@@ -107,7 +107,7 @@ def read_picture_turn(turn: ResolvedTurn, *, exclude_shown: bool) -> PictureTurn
     return PictureTurn(text, picture, True, () if back is None else (Operation("rollback", back),), ruled=ruled)
 
 
-def _picked(turn: ResolvedTurn, picked: Like | Show) -> VerbalizedTurn:
+def _verbalize_picture(turn: ResolvedTurn, picked: Like | Show) -> VerbalizedTurn:
     """A picture in words (except those that `turn.changes` deny), then what was said with it, word for word."""
     void = {rival.lower() for change in turn.changes for rival in change.rivals}
     described = [words for picture in turn.pictures if (words := caption_picture(picture, turn.vocabulary, void))]
@@ -116,16 +116,16 @@ def _picked(turn: ResolvedTurn, picked: Like | Show) -> VerbalizedTurn:
         adapters.append("drop: no word says enough of the picture")
     if isinstance(picked, Like) and picked.turn is not None:
         adapters.append(f"drop: what was said after turn {picked.turn} stays, words cannot be taken back")
-    said = _sentence(picked.text)
+    said = _list_sentences(picked.text)
     named = frozenset(picture.id for picture in turn.pictures if picture.id is not None)
     # With words another picture is wanted; without words this may be the one.
     excluded, readmitted = (named, frozenset[PictureId]()) if said else (frozenset[PictureId](), named)
     return VerbalizedTurn((*described, *said), tuple(adapters), excluded, readmitted)
 
 
-def _rejected(turn: ResolvedTurn) -> VerbalizedTurn:
-    """What is not wanted as "there is no ...", as people said it to Drill-down; pictures are ruled out: for a bare
-    "none of these", all that were shown."""
+def _verbalize_rejection(turn: ResolvedTurn) -> VerbalizedTurn:
+    """A rejection as "there is no ...", as people said it to Drill-down; the rejected pictures are ruled out, and for a
+    bare "none of these" all that were shown."""
     pictures = turn.pictures or (() if turn.text.strip() else turn.shown)
     gone = frozenset(picture.id for picture in pictures if picture.id is not None)
     adapters = ["drop: rejected pictures are left out, but their like is not"] if pictures else []
@@ -159,7 +159,7 @@ def caption_picture(picture: Picture, vocabulary: Sequence[str], void: Iterable[
         telling = np.flatnonzero(chances_l >= min(TELLING / len(vocabulary), CERTAIN))
         words += [vocabulary[at] for at in telling[np.argsort(-chances_l[telling], kind="stable")]]
     values = (value for known in picture.attributes.values() for value in known)
-    words += [value for value in values if 0 < len(value.split()) <= MAX_WORDS and not re.search(r"\d", value)]
+    words += [value for value in values if 0 < len(value.split()) <= MAX_PICTURE_WORDS and not re.search(r"\d", value)]
     left_out = {word.lower() for word in void}
     found: list[str] = []
     for word in words:
@@ -167,9 +167,9 @@ def caption_picture(picture: Picture, vocabulary: Sequence[str], void: Iterable[
         alike = (word.lower().startswith(one.lower()) or one.lower().startswith(word.lower()) for one in found)
         if word.lower() not in left_out and not any(alike):
             found.append(word)
-    return ", ".join(found[:MAX_WORDS])
+    return ", ".join(found[:MAX_PICTURE_WORDS])
 
 
-def _sentence(text: str) -> tuple[str, ...]:
+def _list_sentences(text: str) -> tuple[str, ...]:
     said = " ".join(text.split())
     return (said,) if said else ()

@@ -22,9 +22,9 @@ from viewfinder.errors import BadInput
 from viewfinder.training.layers import (
     AttributeHead,
     Decoder,
-    Encoder,
     KeysValues,
     PictureInput,
+    TokenEncoder,
     add_positions,
     sinusoid_positions,
 )
@@ -100,7 +100,7 @@ class TransformerCaptionerNetwork(CaptionerNetwork):
                 nn.Embedding(labels + 1, width, padding_idx=0) for _ in range(2)
             )
         sizes = (width, settings.layers, settings.heads, settings.hidden, settings.dropout)
-        self.encoder, self.decoder = Encoder(*sizes), Decoder(*sizes)
+        self.encoder, self.decoder = TokenEncoder(*sizes), Decoder(*sizes)
         self.words = nn.Embedding(vocabulary_size, width)
         self.out = nn.Linear(width, vocabulary_size)
         places = max(settings.most_words, settings.learnt_words + 1, 1 + 2 * self.attributes_read)
