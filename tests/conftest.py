@@ -9,6 +9,7 @@ import gc
 import os
 import runpy
 import shutil
+import sys
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -20,6 +21,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from tests import preforked
 from viewfinder import plugins
 from viewfinder.conversation import Say
 from viewfinder.encoders.base import REGIONS
@@ -37,6 +39,18 @@ gc.set_threshold(20_000, 20, 100)
 settings.register_profile("repeatable", max_examples=50, derandomize=True, deadline=None)
 settings.register_profile("explore", max_examples=500, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+
+
+def pytest_configure() -> None:
+    """Programs that tests start are forked where that makes no difference."""
+    if sys.platform == "linux":
+        preforked.install()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """But for tests where it does."""
+    preforked.Popen.afresh = item.get_closest_marker("afresh") is not None
 
 
 @pytest.fixture(autouse=True)

@@ -61,6 +61,7 @@ def test_help_lists_every_verb_in_whole_sentences(viewfinder: Run) -> None:
     assert "..." not in listed
 
 
+@pytest.mark.afresh
 def test_help_takes_less_than_0_4_seconds() -> None:
     def seconds() -> float:
         """Of the processor, so that other processes do not count; reading nothing, it waits for nothing else."""
@@ -79,6 +80,7 @@ COMPLETIONS = {
 }
 
 
+@pytest.mark.afresh
 @pytest.mark.parametrize("shell", COMPLETIONS)
 def test_shells_complete_options_and_are_not_kept_waiting(shell: str) -> None:
     def complete(mode: str) -> str:
@@ -145,6 +147,7 @@ LATE = (
 )
 
 
+@pytest.mark.afresh
 @pytest.mark.parametrize("moment", LATE)
 def test_ctrl_c_after_the_last_word_changes_nothing(moment: str) -> None:
     code = f"import os, signal, sys\n{moment}\nfrom viewfinder.cli import main\nmain()"

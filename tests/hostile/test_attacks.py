@@ -34,7 +34,7 @@ def held(outcome: Outcome) -> dict[str, Any]:
     return outcome.figures
 
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.afresh]
 
 
 @pytest.mark.long  # test_store_processes.py kills writers, too

@@ -22,6 +22,8 @@ from viewfinder.errors import PictureError, ViewfinderError
 from viewfinder.pictures.decode import AtMost, Limits, Stretch, decode, picture_id
 from viewfinder.pictures.sandbox import IN_FLIGHT, BadFile, DecodedFile, Decoders, Outcome, decode_one
 
+pytestmark = pytest.mark.afresh
+
 SMALL = Stretch(16)
 SOURCE = str(Path(__file__).resolve().parents[2] / "src")
 

@@ -122,6 +122,7 @@ def test_the_older_naming_scheme_counts_upwards(tmp_path: Path) -> None:
     assert newest_version(tmp_path, "x") == "10"
 
 
+@pytest.mark.afresh
 def test_a_fresh_snapshot_is_opened_without_importing_lance(store: Store) -> None:
     load_snapshot(store.folder, "s")
     code = (

@@ -111,6 +111,7 @@ def test_several_processes_give_the_same_numbers(tmp_path: Path, small_chunks: N
 
 
 @pytest.mark.slow
+@pytest.mark.afresh
 def test_a_process_that_dies_is_an_error_of_one_line_and_what_is_done_is_kept(
     tmp_path: Path, small_chunks: None
 ) -> None:
