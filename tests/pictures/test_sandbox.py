@@ -40,7 +40,7 @@ def workers() -> set[int]:
     return {child.pid for child in psutil.Process().children(recursive=True)}
 
 
-def eventually(holds: Callable[[], bool], seconds: float = 20.0) -> None:
+def eventually(holds: Callable[[], bool], seconds: float = 120.0) -> None:
     end = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < end, "it did not happen"
@@ -110,7 +110,7 @@ def test_a_file_that_hangs_is_given_up_and_the_run_goes_on(tmp_path: Path) -> No
         list(decoders.decode(places[:1]))
         start = time.monotonic()
         outcomes = list(decoders.decode(places))
-    assert 1.0 <= time.monotonic() - start < 15.0
+    assert 1.0 <= time.monotonic() - start < 60.0
     assert [item.reason for item in outcomes if isinstance(item, BadFile)] == ["took longer than 1 s"]
     assert [item.path for item in outcomes] == places
 
@@ -397,7 +397,7 @@ def test_one_picture_that_hangs_keeps_no_other_waiting(tmp_path: Path) -> None:
     (place,) = photos(tmp_path, 1)
     with ThreadPoolExecutor(2) as threads:
         hanging = threads.submit(decode_one, tmp_path / "pipe.jpg", SMALL, Limits(seconds=60.0))
-        assert threads.submit(decode_one, place, SMALL).result(timeout=30).pixels.shape == (16, 16, 3)
+        assert threads.submit(decode_one, place, SMALL).result(timeout=120).pixels.shape == (16, 16, 3)
         assert not hanging.done()
         end_of(tmp_path / "pipe.jpg")
         with pytest.raises(PictureError, match=r"^empty file$"):

@@ -80,12 +80,12 @@ def test_a_question_is_waited_for_where_it_is_not_chosen(
     id = here.create(LOCAL, SessionIn(n=5, questioner="llm")).id
     model.speaks.clear()
     here.choice(id, here.take(LOCAL, id, SayTurn(say="red")).turn)
-    assert model.is_asked.wait(30)
+    assert model.is_asked.wait(120)
     assert there.results(LOCAL, id, 1).asking and not there.results(LOCAL, id, 0).asking
     waiting = there.open_question(LOCAL, id)
     assert not waiting.done()
     model.speaks.set()
-    question = waiting.result(30)
+    question = waiting.result(120)
     assert question is not None and (question.by, model.asked) == ("llm", 1)  # chosen once
     there.take(LOCAL, id, AnswerTurn(answer="paper"))
     turn = here.tree(LOCAL, id).tree[2].turn
@@ -99,10 +99,10 @@ def test_a_turn_said_elsewhere_before_the_question_is_there_means_that_nothing_w
     id = here.create(LOCAL, SessionIn(n=5, questioner="llm")).id
     model.speaks.clear()
     first = here.choice(id, here.take(LOCAL, id, SayTurn(say="red")).turn)
-    assert model.is_asked.wait(30)
+    assert model.is_asked.wait(120)
     assert there.take(LOCAL, id, SayTurn(say="over blue")).turn == 2
     model.speaks.set()
-    assert first.result(30) is None
+    assert first.result(120) is None
     assert [node.asked for node in here.tree(LOCAL, id).tree[:2]] == [None, None]
 
 
