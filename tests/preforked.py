@@ -109,7 +109,7 @@ def can_be_forked(asked: Mapping[str, Any]) -> bool:
     command = asked["args"]
     if not isinstance(command, list | tuple) or len(command) < 2 or os.fspath(command[0]) != sys.executable:
         return False
-    first, environment = os.fspath(command[1]), os.environ if asked["env"] is None else asked["env"]
+    first, environment = os.fsdecode(command[1]), os.environ if asked["env"] is None else asked["env"]
     return (
         (first in ("-c", "-m") or first.endswith(".py"))
         and not any(asked[name] for name in ("executable", "preexec_fn", "shell"))
