@@ -189,6 +189,7 @@ def serve(name: str) -> Callable[[], None]:
     listener.bind(f"\0{name}")
     listener.listen(64)
     listener = socket.socket(fileno=move(listener.detach()))
+    asks = listener.fileno()
     wakes, wake = (move(end) for end in os.pipe())
     os.set_blocking(wake, False)
     signal.signal(signal.SIGCHLD, lambda number, frame: None)
@@ -197,13 +198,13 @@ def serve(name: str) -> Callable[[], None]:
     running: dict[int, int] = {}
     while True:
         lay_out({0: silence, 1: silence, 2: complaints})
-        ready, _, _ = select.select([lifeline, listener, wakes], [], [])
+        ready, _, _ = select.select([lifeline, asks, wakes], [], [])
         if lifeline in ready:
             os._exit(0)
         if wakes in ready:
             os.read(wakes, 4096)
             tell_ends(running)
-        if listener in ready:
+        if asks in ready:
             connection, _ = listener.accept()
             request, received, *_ = socket.recv_fds(connection, MAX_REQUEST_BYTES, MAX_DESCRIPTORS)
             answers = move(connection.detach())
@@ -262,9 +263,10 @@ def become(asked: Mapping[str, Any]) -> Callable[[], None]:
     os.chdir(asked["folder"])
     os.environ.clear()
     os.environ.update(asked["environment"])
-    sys.stdin = sys.__stdin__ = open(0, closefd=False)  # noqa: SIM115 (a stream is no path, and stays open)
-    sys.stdout = sys.__stdout__ = open(1, "w", closefd=False)  # noqa: SIM115
-    sys.stderr = sys.__stderr__ = open(2, "w", 1, errors="backslashreplace", closefd=False)  # noqa: SIM115
+    sys.stdin = open(0, closefd=False)  # noqa: SIM115 (as of a new process, it stays open)
+    sys.stdout = open(1, "w", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", 1, errors="backslashreplace", closefd=False)  # noqa: SIM115
+    vars(sys).update(__stdin__=sys.stdin, __stdout__=sys.stdout, __stderr__=sys.stderr)
     sys.orig_argv = [sys.executable, *asked["command"]]
     program = sys.modules["__main__"] = ModuleType("__main__")
     first, *rest = asked["command"]

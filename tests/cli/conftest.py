@@ -46,7 +46,7 @@ Run = Callable[..., Outcome]
 def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with images/, catalogue.csv and captions.csv."""
     folder = tmp_path_factory.mktemp("cli") / "world"
-    command = [*PROGRAM, "world", folder, "--count", str(PICTURES), "--seed", "3"]
+    command = [*PROGRAM, "world", str(folder), "--count", str(PICTURES), "--seed", "3"]
     subprocess.run(command, check=True, capture_output=True)
     notes = json.loads((folder / "annotations" / "captions_world.json").read_text())
     names = {image["id"]: image["file_name"] for image in notes["images"]}

@@ -18,7 +18,7 @@ PROGRAM = (sys.executable, "-c", "from viewfinder.cli import main; main()")
 def scenes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A world."""
     folder = tmp_path_factory.mktemp("construction") / "scenes"
-    command = [*PROGRAM, "world", folder, "--count", "40", "--seed", "7"]
+    command = [*PROGRAM, "world", str(folder), "--count", "40", "--seed", "7"]
     subprocess.run(command, check=True, capture_output=True)
     return folder
 
