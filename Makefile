@@ -7,7 +7,7 @@ BIN := .venv/bin
 ARGS ?=
 MAKEFLAGS += --jobs=2  # installing is half waiting: torch, the other packages and programs of the system come two at a time
 
-.PHONY: setup demo test test-long attack check dist docs network system clean
+.PHONY: setup demo test test-long attack check lint dist docs network system clean
 
 setup: .venv/ready
 
@@ -35,10 +35,12 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no
 demo: setup
 	$(BIN)/viewfinder demo $(ARGS)
 
-check: setup
+check: lint
+	$(BIN)/mypy --num-workers 2
+
+lint: setup
 	$(BIN)/ruff format --check src tests benchmarks examples
 	$(BIN)/ruff check src tests benchmarks examples
-	$(BIN)/mypy --num-workers 2
 	$(BIN)/lint-imports
 
 # A site of all pages, in site/; a link that leads nowhere fails.
@@ -66,8 +68,11 @@ test test-long: export OMP_NUM_THREADS = 1
 # The programs that tests start find our modules compiled, also where the environment says not to keep that.
 test test-long: export PYTHONDONTWRITEBYTECODE =
 
-test: system check
-	$(BIN)/pytest -n 2 --dist worksteal -m "not long" $(ARGS)
+# Types are checked beside the tests, which wait a good deal; what is wrong with them is said last.
+test: system lint
+	@$(BIN)/mypy >.types 2>&1 & types=$$!; \
+	$(BIN)/pytest -n 2 --dist loadgroup --no-loadscope-reorder -m "not long" $(ARGS); tested=$$?; \
+	wait $$types; typed=$$?; cat .types; exit $$(($$tested || $$typed))
 
 # Shapes are checked in every run of the networks, losses and metrics; here of all packages that hold tensors.
 test-long: system check
@@ -79,4 +84,4 @@ attack: setup system
 	PYTHONPATH=. $(BIN)/python benchmarks/attack.py $(ARGS)
 
 clean:
-	rm -rf .venv demo demo.vf runs site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf .venv demo demo.vf runs site .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .types

@@ -9,10 +9,12 @@ import gc
 import os
 import runpy
 import shutil
+import sys
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from tests import preforked
 from viewfinder import plugins
 from viewfinder.conversation import Say
 from viewfinder.encoders.base import REGIONS
@@ -37,6 +40,43 @@ gc.set_threshold(20_000, 20, 100)
 settings.register_profile("repeatable", max_examples=50, derandomize=True, deadline=None)
 settings.register_profile("explore", max_examples=500, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+
+
+def pytest_configure() -> None:
+    """Programs that tests start are forked where that makes no difference."""
+    if sys.platform == "linux":
+        preforked.install()
+
+
+EARLY = ("tests/server/page", "tests/cli", "tests/server")
+"""Groups that take longest: a worker that begins one of them last would work on alone."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """What a folder's tests share (its conftest.py) is made once: they run on one worker, one after another."""
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group(group_of(item.path, config.rootpath)))
+    places = {group: place for place, group in enumerate(EARLY)}
+    items.sort(key=lambda item: places.get(group_of(item.path, config.rootpath), len(EARLY)))
+
+
+@cache
+def group_of(file: Path, root: Path) -> str:
+    """The group of a file's tests: the nearest folder with things of its own, or the file itself."""
+    shared = next(folder for folder in file.parents if (folder / "conftest.py").exists())
+    return str((file if shared == Path(__file__).parent else shared).relative_to(root))
+
+
+def pytest_collection_finish() -> None:
+    """What was imported and collected stays: it is not looked through for garbage again and again."""
+    gc.freeze()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """But for tests where it does."""
+    preforked.Popen.afresh = item.get_closest_marker("afresh") is not None
 
 
 @pytest.fixture(autouse=True)

@@ -55,4 +55,4 @@ def s3_server() -> Iterator[S3Server]:
         yield S3Server(port)
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(120)

@@ -67,6 +67,7 @@ def test_the_first_conversation_makes_the_regions_and_finds_by_them(home: Path, 
     assert library.verify() == []
 
 
+@pytest.mark.afresh
 def test_the_second_conversation_reads_no_picture_and_does_not_import_lance(home: Path, looks: Any) -> None:
     library, _ = filled(home)
     first = library.chat(looks, None).say("blue")

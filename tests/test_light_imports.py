@@ -11,6 +11,8 @@ import pytest
 from viewfinder import testing
 from viewfinder.library import Library
 
+pytestmark = pytest.mark.afresh
+
 LEARNING = ("torch", "transformers", "sklearn", "scipy", "matplotlib", "onnx", "pandas")
 STORING = ("lancedb", "pyarrow")
 LOOKING = ("onnxruntime", "PIL")

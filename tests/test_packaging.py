@@ -27,6 +27,8 @@ from viewfinder.library import Library
 from viewfinder.server.app import create_app
 from viewfinder.server.settings import ServerSettings
 
+pytestmark = pytest.mark.afresh
+
 ROOT = Path(__file__).parent.parent
 MOST_BYTES = 800_000_000
 TAKEN_OUT = ("torch", "transformers", "scipy", "sklearn", "matplotlib", "onnx", "nltk", "peft", "accelerate")

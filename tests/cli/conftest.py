@@ -46,10 +46,8 @@ Run = Callable[..., Outcome]
 def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with images/, catalogue.csv and captions.csv."""
     folder = tmp_path_factory.mktemp("cli") / "world"
-    # In a process of its own: with every call checked, as in this one, drawing takes ten times as long.
-    subprocess.run(
-        [*PROGRAM, "world", folder, "--count", str(PICTURES), "--seed", "3"], check=True, capture_output=True
-    )
+    command = [*PROGRAM, "world", str(folder), "--count", str(PICTURES), "--seed", "3"]
+    subprocess.run(command, check=True, capture_output=True)
     notes = json.loads((folder / "annotations" / "captions_world.json").read_text())
     names = {image["id"]: image["file_name"] for image in notes["images"]}
     rows = [f'{names[note["image_id"]]},"{note["caption"]}"' for note in notes["annotations"]]

@@ -177,7 +177,7 @@ def test_two_processes_may_make_the_library_at_once_and_their_adding_loses_nothi
     folders = [drawn(tmp_path / name, 70) for name in ("a", "bbb")]  # more than one batch
     given = ("--library", tmp_path / "library", "--workers", 1, "--json")
     both = [program("add", folder, *given) for folder in folders]
-    ends = [(*process.communicate(timeout=60), process.returncode) for process in both]
+    ends = [(*process.communicate(timeout=120), process.returncode) for process in both]
     assert [(json.loads(told)["added"], err, code) for told, err, code in ends] == [(70, "", 0)] * 2
     assert viewfinder("status", "--library", tmp_path / "library", "--json").json["pictures"] == 140
     assert viewfinder("verify", "--library", tmp_path / "library").code == 0
@@ -191,7 +191,7 @@ def test_ctrl_c_finishes_the_batch_and_adding_again_goes_on(
     process = program("add", folder, "--library", library, "--workers", 1)
     _wait_for(lambda: len(list(library.glob("tables/pictures.lance/_versions/*.manifest"))) >= 2)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=120)
     assert process.returncode == 1
     assert "finishing this batch" in err
     assert "the same command goes on from here" in err
@@ -212,7 +212,7 @@ def test_a_second_ctrl_c_ends_at_once(
     process.send_signal(signal.SIGINT)
     time.sleep(0.2)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=120)
     assert process.returncode == 1
     assert "Traceback" not in err
     known = viewfinder("status", "--library", library, "--json").json["pictures"]
@@ -239,7 +239,7 @@ def test_a_full_disk_is_said_and_loses_nothing(
 ) -> None:
     folder, library = drawn(tmp_path / "pictures", 256), small_disk / "library"
     process = program("add", folder, "--library", library, "--workers", 1)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=120)
     assert process.returncode == 1
     assert "disk is full" in err
     assert err.count("\n") == 1
@@ -259,7 +259,7 @@ def test_a_folder_that_cannot_be_written_is_said_so(viewfinder: Run, drawn: Draw
     assert str(tmp_path / "locked") in outcome.err
 
 
-def _wait_for(condition: Callable[[], bool], seconds: float = 60) -> None:
+def _wait_for(condition: Callable[[], bool], seconds: float = 120) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "waited in vain"

@@ -119,7 +119,7 @@ def test_a_terminal_has_a_prompt_and_remembers_lines(indexed: Path, tmp_path: Pa
     os.write(ours, b"a red car\n")
     assert "path" in _read_until(ours, "\n> ")
     os.write(ours, b"quit\n")
-    assert process.wait(30) == 0
+    assert process.wait(120) == 0
     os.close(ours)
     assert "a red car" in (tmp_path / "state" / "viewfinder" / "history").read_text()
 
@@ -142,12 +142,12 @@ def test_who_types_on_while_a_language_model_hangs_has_results_at_once(indexed: 
         assert "path" in _read_until(ours, "(thinking of a question; you may go on)")
         started = time.monotonic()
         os.write(ours, b"quit\n")
-        assert process.wait(30) == 0
+        assert process.wait(120) == 0
         assert time.monotonic() - started < 8  # the model has ten seconds to answer
     os.close(ours)
 
 
-def _read_until(terminal: int, text: str, seconds: float = 60) -> str:
+def _read_until(terminal: int, text: str, seconds: float = 120) -> str:
     seen, end = "", time.monotonic() + seconds
     while text not in seen.replace("\r", "").replace("\x1b[?2004h", ""):
         assert time.monotonic() < end, seen

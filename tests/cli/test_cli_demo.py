@@ -37,9 +37,9 @@ def test_the_demo_finds_its_picture_serves_its_library_and_can_be_run_again(
         assert f"viewfinder chat --library {out / 'library'}" in told
         address = told.split("Serving ")[1].split(" at ")[1].split()[0]
         assert port not in address
-        assert httpx.get(f"{address}api/v1/collection").json()["pictures"] > 100
+        assert httpx.get(f"{address}api/v1/collection", timeout=60).json()["pictures"] > 100
     process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=40)
+    process.communicate(timeout=120)
     assert process.returncode == 0
     alone = program("demo", "--out", out, "--json")  # without a terminal nobody would end a server
     again = json.loads(alone.communicate(timeout=300)[0])

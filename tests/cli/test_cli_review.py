@@ -86,8 +86,9 @@ def test_a_page_is_served_and_what_was_decided_is_kept_when_it_ends(program: Run
     process = program("review", made, "--port", 0, "--json")
     told = json.loads(process.stdout.readline())
     assert told["file"] == str(made)
-    assert "viewfinder review" in httpx.get(told["address"]).text
-    answer = httpx.put(f"{told['address']}api/v1/review/dialogues/a", json={"verdict": "accepted", "before": None})
+    assert "viewfinder review" in httpx.get(told["address"], timeout=60).text
+    verdict = {"verdict": "accepted", "before": None}
+    answer = httpx.put(f"{told['address']}api/v1/review/dialogues/a", json=verdict, timeout=60)
     assert answer.status_code == 200
     second = program("review", made, "--port", 0)
     assert "another `viewfinder review` has this file open" in second.communicate(timeout=60)[1]

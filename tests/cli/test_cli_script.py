@@ -142,7 +142,7 @@ def test_what_a_retriever_cannot_use_is_said(viewfinder: Run, indexed: Path, scr
 
 def test_a_script_may_come_through_a_pipe(program: Callable[..., subprocess.Popen[str]], indexed: Path) -> None:
     process = program("chat", "--script", "-", "--library", indexed, "--json", stdin=subprocess.PIPE)
-    out, err = process.communicate('{"say": "a car"}\n', timeout=60)
+    out, err = process.communicate('{"say": "a car"}\n', timeout=120)
     assert (err, process.returncode) == ("", 0)
     assert json.loads(out)["turn"] == 1
 

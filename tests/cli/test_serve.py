@@ -130,33 +130,37 @@ def test_a_first_start_makes_the_library_if_told_to_and_serves_it_empty(program:
     process = program("serve", "--create", "--library", tmp_path / "new.vf", "--port", "0", "--json")
     told = json.loads(process.stdout.readline() if process.stdout else "")
     assert told["library"] == str(tmp_path / "new.vf")
-    page = httpx.get(told["address"])
+    page = httpx.get(told["address"], timeout=60)
     assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
     assert "server" not in page.headers
     assert "date" in page.headers
-    assert httpx.get(f"{told['address']}api/v1/collection").json()["pictures"] == 0
+    assert httpx.get(f"{told['address']}api/v1/collection", timeout=60).json()["pictures"] == 0
     code, out, complaints = _ended(process, signal.SIGTERM)
     assert (code, out, complaints) == (0, "", "")
 
 
-SLOW = """
+HELD = """
 import sys, time
+from pathlib import Path
 from viewfinder.cli.app import run
 from viewfinder.session.session import Session
 
-take_turn = Session.take_turn
-def slow(self, turn):
-    time.sleep(1.5)
+take_turn, folder = Session.take_turn, Path(sys.argv.pop(1))
+def held(self, turn):
+    (folder / "begun").touch()
+    while not (folder / "go on").exists():
+        time.sleep(0.02)
     return take_turn(self, turn)
-Session.take_turn = slow
+Session.take_turn = held
 sys.exit(run(sys.argv[1:]))
 """
+"""The program, whose searches say in a folder that they have begun, and wait there until they may go on."""
 
 
 def _sent(address: str, request: str) -> socket.socket:
     """A request on a connection of its own, of which the answer is still to be read."""
     host, port = address.removeprefix("http://").rstrip("/").rsplit(":", 1)
-    connection = socket.create_connection((host, int(port)), timeout=30)
+    connection = socket.create_connection((host, int(port)), timeout=120)
     connection.sendall(request.replace("\n", "\r\n").encode())
     return connection
 
@@ -169,10 +173,11 @@ def _answer(connection: socket.socket) -> str:
 
 @pytest.mark.slow
 def test_sigterm_finishes_running_turns_and_ends_streams(indexed: Path, tmp_path: Path) -> None:
-    database = {"VIEWFINDER_DATABASE_URL": f"sqlite:///{tmp_path / 'server.sqlite3'}", LEVEL: "info"}
+    patience = {"VIEWFINDER_SHUTDOWN_S": "240", "VIEWFINDER_DEADLINE_S": "240"}
+    database = {"VIEWFINDER_DATABASE_URL": f"sqlite:///{tmp_path / 'server.sqlite3'}", LEVEL: "info", **patience}
     arguments = ["serve", "--library", str(indexed), "--port", "0", "--root", str(tmp_path)]
     process = subprocess.Popen(
-        [sys.executable, "-c", SLOW, *arguments],
+        [sys.executable, "-c", HELD, str(tmp_path), *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -180,9 +185,11 @@ def test_sigterm_finishes_running_turns_and_ends_streams(indexed: Path, tmp_path
     )
     try:
         address = _address(process)
-        session = httpx.post(f"{address}api/v1/sessions", json={"questioner": "none"}).json()["id"]
-        job = httpx.post(f"{address}api/v1/collection/prepare", json={"retriever": "drilldown"}).json()["id"]
-        httpx.post(f"{address}api/v1/collection/jobs/{job}/pause")
+        client = httpx.Client(base_url=f"{address}api/v1", timeout=60)
+        session = client.post("/sessions", json={"questioner": "none"}).json()["id"]
+        job = client.post("/collection/prepare", json={"retriever": "drilldown"}).json()["id"]
+        client.post(f"/collection/jobs/{job}/pause")
+        client.close()
         stream = _sent(address, f"GET /api/v1/collection/jobs/{job}/events HTTP/1.1\nHost: localhost\n\n")
         body = json.dumps({"say": "a very secret thing"})
         turn = _sent(
@@ -190,9 +197,13 @@ def test_sigterm_finishes_running_turns_and_ends_streams(indexed: Path, tmp_path
             f"POST /api/v1/sessions/{session}/turns HTTP/1.1\nHost: localhost\nContent-Type: application/json\n"
             f"Content-Length: {len(body)}\n\n{body}",
         )
-        time.sleep(0.5)  # the turn has begun, and takes a second more
+        while not (tmp_path / "begun").exists():
+            assert process.poll() is None
+            time.sleep(0.02)
         process.send_signal(signal.SIGTERM)
-        turned, streamed = _answer(turn), _answer(stream)
+        streamed = _answer(stream)  # it ends, so the signal has been heard
+        (tmp_path / "go on").touch()
+        turned = _answer(turn)
         code, _, log = _ended(process, signal.SIGTERM)
     finally:
         process.kill()

@@ -17,7 +17,7 @@ import pytest
 
 from viewfinder.cluster.keeper import find_processes
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.afresh]
 
 
 def listening() -> dict[str, str]:

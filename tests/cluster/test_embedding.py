@@ -29,6 +29,8 @@ from viewfinder.store.ingest import EmbeddedFile
 from viewfinder.store.objects import is_gone
 from viewfinder.testing import tiny_pictures
 
+pytestmark = pytest.mark.afresh
+
 
 def pictures(folder: Path, count: int) -> Path:
     """Pictures, one of them twice, and a file that is none."""

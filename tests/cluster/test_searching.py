@@ -27,6 +27,8 @@ from viewfinder.session.session import Session
 from viewfinder.store.rows import FileRecord, PictureRow
 from viewfinder.store.store import Store
 
+pytestmark = pytest.mark.afresh
+
 COUNT = 1000
 
 

@@ -23,7 +23,7 @@ from viewfinder.server.settings import ServerSettings
 from viewfinder.server.workers import run_workers
 from viewfinder.testing import tiny_pictures
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.afresh]
 
 
 @pytest.fixture(scope="module")

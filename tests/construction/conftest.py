@@ -16,9 +16,10 @@ PROGRAM = (sys.executable, "-c", "from viewfinder.cli import main; main()")
 
 @pytest.fixture(scope="session")
 def scenes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A world; drawn in a process of its own, where calls are not checked."""
+    """A world."""
     folder = tmp_path_factory.mktemp("construction") / "scenes"
-    subprocess.run([*PROGRAM, "world", folder, "--count", "40", "--seed", "7"], check=True, capture_output=True)
+    command = [*PROGRAM, "world", str(folder), "--count", "40", "--seed", "7"]
+    subprocess.run(command, check=True, capture_output=True)
     return folder
 
 

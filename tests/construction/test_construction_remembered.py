@@ -88,7 +88,7 @@ def test_a_damaged_line_is_named(tmp_path: Path) -> None:
 
 
 def test_who_wants_the_same_at_the_same_time_waits_for_it(tmp_path: Path) -> None:
-    begun = threading.Barrier(4, timeout=30)
+    begun = threading.Barrier(4, timeout=120)
     asked: list[str] = []
 
     def ask() -> str:

@@ -281,6 +281,7 @@ def test_a_file_that_is_no_head_is_refused(tmp_path: Path) -> None:
         _ = StarterEncoder(tmp_path / "head.safetensors").version
 
 
+@pytest.mark.afresh
 def test_searching_needs_no_network_and_no_torch(encoder: StarterEncoder) -> None:
     found = in_another_process(
         "import json, sys, numpy as np; from viewfinder.encoders import load_encoder;"

@@ -34,7 +34,8 @@ def held(outcome: Outcome) -> dict[str, Any]:
     return outcome.figures
 
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.afresh]
+once_and_again = pytest.mark.parametrize("rounds", [1, pytest.param(3, marks=pytest.mark.long)])
 
 
 @pytest.mark.long  # test_store_processes.py kills writers, too
@@ -42,16 +43,18 @@ def test_kill_9_of_add_loses_nothing(tmp_path: Path) -> None:
     held(kills.kill_add(2, SEED, tmp_path))
 
 
-def test_kill_9_of_tune_leaves_the_last_space_or_the_next(tmp_path: Path) -> None:
-    held(kills.kill_tune(2, SEED, tmp_path))
+@once_and_again
+def test_kill_9_of_tune_leaves_the_last_space_or_the_next(tmp_path: Path, rounds: int) -> None:
+    held(kills.kill_tune(rounds, SEED, tmp_path))
 
 
 def test_kill_9_of_a_catalogue_import_loses_no_edition(tmp_path: Path) -> None:
     held(kills.kill_describe(1, SEED, tmp_path))
 
 
-def test_kill_9_of_repair_loses_no_row(tmp_path: Path) -> None:
-    assert held(kills.kill_repair(2, SEED, tmp_path))["repairs"] > 0
+@once_and_again
+def test_kill_9_of_repair_loses_no_row(tmp_path: Path, rounds: int) -> None:
+    assert held(kills.kill_repair(rounds, SEED, tmp_path))["repairs"] > 0
 
 
 @pytest.mark.long

@@ -15,6 +15,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 FLICKR = REPOSITORY.parent / "shared" / "data" / "flickr8k" / "images"
 
 
+@pytest.mark.afresh
 def test_workers_import_nothing_heavy() -> None:
     heavy = {
         "torch",

@@ -22,6 +22,8 @@ from viewfinder.errors import PictureError, ViewfinderError
 from viewfinder.pictures.decode import AtMost, Limits, Stretch, decode, picture_id
 from viewfinder.pictures.sandbox import MAX_FILES_HELD, BadFile, DecodedFile, Decoders, Outcome, decode_one
 
+pytestmark = pytest.mark.afresh
+
 SMALL = Stretch(16)
 SOURCE = str(Path(__file__).resolve().parents[2] / "src")
 
@@ -38,7 +40,7 @@ def workers() -> set[int]:
     return {child.pid for child in psutil.Process().children(recursive=True)}
 
 
-def eventually(holds: Callable[[], bool], seconds: float = 20.0) -> None:
+def eventually(holds: Callable[[], bool], seconds: float = 120.0) -> None:
     end = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < end, "it did not happen"
@@ -108,7 +110,7 @@ def test_a_file_that_hangs_is_given_up_and_the_run_goes_on(tmp_path: Path) -> No
         list(decoders.decode(places[:1]))
         start = time.monotonic()
         outcomes = list(decoders.decode(places))
-    assert 1.0 <= time.monotonic() - start < 15.0
+    assert 1.0 <= time.monotonic() - start < 60.0
     assert [item.reason for item in outcomes if isinstance(item, BadFile)] == ["took longer than 1 s"]
     assert [item.path for item in outcomes] == places
 
@@ -237,11 +239,22 @@ def test_workers_go_on_while_the_caller_is_busy(tmp_path: Path) -> None:
         next(stream)
         (worker,) = map(psutil.Process, workers() - before)
         at_first = worker.cpu_times().user
-        time.sleep(1.0)
+        eventually(lambda: rests(worker))
         while_we_slept = worker.cpu_times().user - at_first
         list(stream)
         afterwards = worker.cpu_times().user - at_first - while_we_slept
     assert while_we_slept > 1.5 * afterwards  # three of the other four were on their way
+
+
+def rests(process: psutil.Process) -> bool:
+    """Whether it waits for somebody; not for a processor, as on a busy machine."""
+
+    def looks() -> Iterator[str]:
+        for _ in range(4):
+            time.sleep(0.1)
+            yield process.status()
+
+    return set(looks()) == {psutil.STATUS_SLEEPING}
 
 
 def test_closing_leaves_no_process_behind_even_in_the_middle(tmp_path: Path) -> None:
@@ -395,7 +408,7 @@ def test_one_picture_that_hangs_keeps_no_other_waiting(tmp_path: Path) -> None:
     (place,) = photos(tmp_path, 1)
     with ThreadPoolExecutor(2) as threads:
         hanging = threads.submit(decode_one, tmp_path / "pipe.jpg", SMALL, Limits(seconds=60.0))
-        assert threads.submit(decode_one, place, SMALL).result(timeout=30).pixels.shape == (16, 16, 3)
+        assert threads.submit(decode_one, place, SMALL).result(timeout=120).pixels.shape == (16, 16, 3)
         assert not hanging.done()
         end_of(tmp_path / "pipe.jpg")
         with pytest.raises(PictureError, match=r"^empty file$"):

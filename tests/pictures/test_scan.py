@@ -297,9 +297,9 @@ def test_a_rule_of_many_stars_takes_no_time_on_a_long_name(tmp_path: Path) -> No
     put(tmp_path / f"{'a' * 240}.jpg")
     put(tmp_path / f"{'a' * 230}b.png")
     (tmp_path / ".viewfinderignore").write_text(f"{'*a' * 20}*b\n{'*[(]' * 20}z\n{'*a' * 20}*b.png\n")
-    started = time.perf_counter()
+    started = time.process_time()
     found = scan([tmp_path])
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
     assert names(found, tmp_path) == [f"{'a' * 240}.jpg"]
     assert not found.unreadable
 

@@ -163,7 +163,7 @@ def server(library: Path) -> Iterator[Server]:
 @pytest.fixture(scope="module")
 def pictures(server: Server) -> list[str]:
     """Ids."""
-    asked = httpx.post(f"{server.address}/api/v1/search", json={"text": "red"}, headers=server.headers)
+    asked = httpx.post(f"{server.address}/api/v1/search", json={"text": "red"}, headers=server.headers, timeout=60)
     return [hit["id"] for hit in asked.json()["results"]]
 
 
@@ -319,7 +319,7 @@ def counted(server: Server) -> dict[str, dict[int, int]]:
     """What the server has answered so far: "GET /api/v1/..." -> status -> how often."""
     line = re.compile(r'viewfinder_requests_total\{method="(\w+)",route="([^"]+)",status="(\d+)"\} ([\d.]+)')
     found: dict[str, dict[int, int]] = defaultdict(dict)
-    told = httpx.get(f"{server.address}/api/v1/metrics", headers=server.headers).text
+    told = httpx.get(f"{server.address}/api/v1/metrics", headers=server.headers, timeout=60).text
     for method, route, status, count in line.findall(told):
         found[f"{method} {route}"][int(status)] = int(float(count))
     return found

@@ -49,7 +49,7 @@ def document(turns: int, more: str = "") -> dict[str, Any]:
     return {"schema": "viewfinder/session", "conversation": conversation}
 
 
-def goes_on(seen: threading.Event, ended: threading.Event, at_most_s: float = 20.0) -> None:
+def goes_on(seen: threading.Event, ended: threading.Event, at_most_s: float = 120.0) -> None:
     """Work of many steps."""
     until = time.monotonic() + at_most_s
     try:
@@ -88,26 +88,28 @@ def test_work_for_which_nobody_waits_any_more_ends(pool: ThreadPool) -> None:
         waiting.cancel()
 
     asyncio.run(give_up())
-    assert ended.wait(2.0), "a deadline that only ends the waiting leaves the thread taken"
+    assert ended.wait(60), "a deadline that only ends the waiting leaves the thread taken"
 
 
 def test_long_work_leaves_the_shared_threads_and_is_done_all_the_same(pool: ThreadPool) -> None:
+    short_is_done = threading.Event()
+
     async def ask() -> tuple[float, str]:
         long = asyncio.create_task(pool.run_stoppable(long_work))
         await asyncio.sleep(0)
         started = time.monotonic()
-        await pool.run(lambda: None)  # there is one shared thread, and long work came first
+        await pool.run(short_is_done.set)  # there is one shared thread, and long work came first
         return time.monotonic() - started, await long
 
     def long_work() -> str:
-        computing_s = time.thread_time() + 4 * BRIEF_S
-        while time.thread_time() < computing_s:
+        until = time.monotonic() + 60
+        while time.monotonic() < until and not short_is_done.is_set():
             stop_if_asked()
-        return "done"
+        return "done" if short_is_done.is_set() else "kept the thread"
 
     waited_s, came = asyncio.run(ask())
     assert came == "done"
-    assert BRIEF_S / 2 < waited_s < BUSY * BRIEF_S
+    assert waited_s > BRIEF_S / 2
 
 
 def test_a_pool_that_closes_ends_long_work_first(pool: ThreadPool) -> None:
@@ -124,7 +126,7 @@ def test_a_pool_that_closes_ends_long_work_first(pool: ThreadPool) -> None:
             await waiting
         return took_s
 
-    assert asyncio.run(close_meanwhile()) < 2.0
+    assert asyncio.run(close_meanwhile()) < 60
     assert ended.is_set()
 
 

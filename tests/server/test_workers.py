@@ -17,7 +17,7 @@ from tests.hostile.attack import Client, Server, run_program
 from tests.hostile.postgres import Postgres
 from viewfinder.testing import tiny_pictures
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.afresh]
 
 FORM_TYPE = "multipart/form-data; boundary=x-x-x"
 FORM = b'--x-x-x\r\nContent-Disposition: form-data; name="file"; filename="mine.png"\r\n\r\n%s\r\n--x-x-x--\r\n'

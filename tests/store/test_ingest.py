@@ -302,7 +302,7 @@ class Counting(ColourEncoder):
 def test_a_batch_is_stored_while_the_next_one_is_encoded(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     tiny_pictures(bench.folder, 8)
     monkeypatch.setattr(tables, "FIRST_BATCH", 4)
-    monkeypatch.setattr(ingest, "COMMIT_EVERY_S", 1e6)  # no reading is slow
+    monkeypatch.setattr(ingest, "COMMIT_EVERY_S", 1e6)  # no reading is slow, whatever else the machine does
     encoder, stored = Counting(), bench.store.add
 
     def store_when_the_next_is_encoded(*given: Any) -> None:

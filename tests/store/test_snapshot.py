@@ -122,6 +122,7 @@ def test_the_older_naming_scheme_counts_upwards(tmp_path: Path) -> None:
     assert find_newest_version(tmp_path, "x") == "10"
 
 
+@pytest.mark.afresh
 def test_a_fresh_snapshot_is_opened_without_importing_lance(store: Store) -> None:
     load_snapshot(store.folder, "s")
     code = (
@@ -239,7 +240,7 @@ def test_two_processes_that_build_at_once_both_get_a_snapshot(store: Store) -> N
     processes = [subprocess.Popen(command, **pipes) for _ in range(2)]  # type: ignore[call-overload]
     for process in processes:
         assert process.stdout.readline() == "ready\n"
-    answers = [process.communicate("go\n", timeout=30)[0] for process in processes]
+    answers = [process.communicate("go\n", timeout=120)[0] for process in processes]
     assert answers == ["('a', 'b', 'c') [1.0, 2.0, 3.0]\n"] * 2
     assert len(list((store.folder / "snapshots").iterdir())) == 1
 

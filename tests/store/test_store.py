@@ -278,6 +278,7 @@ def test_a_full_disk_is_one_line_and_loses_nothing_acknowledged(tmp_path: Path) 
         subprocess.run(["umount", "--lazy", str(disk)], check=False)
 
 
+@pytest.mark.afresh
 def test_neither_importing_nor_opening_a_store_imports_lance(store: Store) -> None:
     code = (
         "import sys; from pathlib import Path; from viewfinder.store.store import Store; "

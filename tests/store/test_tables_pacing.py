@@ -60,6 +60,7 @@ def test_nothing_to_do_is_no_batch() -> None:
     assert list(pace_batches(iter([]))) == []
 
 
+@pytest.mark.afresh
 def test_too_few_open_files_are_said_before_anything_panics() -> None:
     code = (
         "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (12, 12)); "

@@ -25,6 +25,8 @@ from viewfinder.worlds.language import describe_regions
 from viewfinder.worlds.records import picture_truth, scene_dialogue
 from viewfinder.worlds.scene import sample_scene
 
+pytestmark = pytest.mark.afresh
+
 COUNT = 14
 
 

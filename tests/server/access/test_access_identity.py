@@ -155,7 +155,7 @@ def test_an_address_that_cannot_be_read_is_not_this_machine(client_of: Clients, 
 def test_a_proxy_that_says_nothing_but_speaks_http_1_0_is_not_this_machine(serving: Any, near: ASGIApp) -> None:
     with serving(near) as port:
         for version, scopes in (("1.0", b"null"), ("1.1", b'"scopes"')):
-            with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+            with socket.create_connection(("127.0.0.1", port), timeout=120) as connection:
                 asked = f"GET / HTTP/{version}\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n"
                 connection.sendall(asked.encode())
                 answer = b"".join(iter(lambda: connection.recv(4096), b""))

@@ -28,7 +28,7 @@ async def patient(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 def connected(port: int) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", port), timeout=20)
+    return socket.create_connection(("127.0.0.1", port), timeout=120)
 
 
 def is_closed(connection: socket.socket) -> bool:
@@ -51,7 +51,7 @@ def test_a_client_that_does_not_finish_its_head_is_closed(serving: Serving, said
 def test_a_byte_now_and_then_does_not_keep_a_head_alive(serving: Serving) -> None:
     with serving(patient, http=limit_connections(0.3)) as port, closing(connected(port)) as slow:
         slow.sendall(b"GET / HTTP/1.1\r\nX-Slow: ")
-        until = time.monotonic() + 20
+        until = time.monotonic() + 120
         with pytest.raises(ConnectionError):
             while time.monotonic() < until:
                 slow.sendall(b"x")
@@ -74,7 +74,7 @@ def test_a_body_that_nobody_waits_for_is_not_taken_for_ever(serving: Serving) ->
     with serving(patient, http=limit_connections(0.3)) as port, closing(connected(port)) as slow:
         slow.sendall(b"POST /early HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n")
         assert slow.recv(100).startswith(b"HTTP/1.1 200")
-        until = time.monotonic() + 20
+        until = time.monotonic() + 120
         with pytest.raises(ConnectionError):
             while time.monotonic() < until:
                 slow.sendall(b"x")
@@ -84,12 +84,12 @@ def test_a_body_that_nobody_waits_for_is_not_taken_for_ever(serving: Serving) ->
 def test_who_asks_and_sends_in_time_is_served_again_and_again(serving: Serving) -> None:
     """The patience is for each head: four requests on one connection, with pauses, outlast it together."""
     with (
-        serving(patient, http=limit_connections(1.0)) as port,
-        httpx.Client(base_url=f"http://127.0.0.1:{port}") as client,
+        serving(patient, http=limit_connections(4.0)) as port,
+        httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=120) as client,
     ):
         for _ in range(4):
             assert client.post("/", content=b"x" * 300_000).text == "done"
-            time.sleep(0.35)
+            time.sleep(1.1)
 
 
 def test_work_may_take_longer_than_a_head(serving: Serving) -> None:
@@ -98,7 +98,7 @@ def test_work_may_take_longer_than_a_head(serving: Serving) -> None:
         await PlainTextResponse("done")(scope, receive, send)
 
     with serving(slowly, http=limit_connections(0.2)) as port:
-        assert httpx.get(f"http://127.0.0.1:{port}/", timeout=20).text == "done"
+        assert httpx.get(f"http://127.0.0.1:{port}/", timeout=120).text == "done"
 
 
 def test_what_follows_two_requests_at_once_and_is_none_leaves_no_error_behind(
@@ -109,15 +109,15 @@ def test_what_follows_two_requests_at_once_and_is_none_leaves_no_error_behind(
 
     async def slowly(scope: Scope, receive: Receive, send: Send) -> None:
         asked.set()
-        await asyncio.to_thread(answer.wait, 20)
+        await asyncio.to_thread(answer.wait, 120)
         await PlainTextResponse("done")(scope, receive, send)
 
     with serving(slowly, http=limit_connections(15.0)) as port:
         with closing(connected(port)) as hasty:
             hasty.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n" * 2 + b"no request\r\n\r\n")
-            assert asked.wait(20)
+            assert asked.wait(120)
             assert is_closed(hasty)
         answer.set()
         for _ in range(3):  # the answer that nobody waits for is through by then
-            assert httpx.get(f"http://127.0.0.1:{port}/", timeout=20).text == "done"
+            assert httpx.get(f"http://127.0.0.1:{port}/", timeout=120).text == "done"
     assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []

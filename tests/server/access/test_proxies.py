@@ -70,10 +70,10 @@ def free_port() -> int:
 
 def asked(port: int, **headers: str) -> Any:
     """Who we are taken for, once the proxy is there."""
-    until = time.monotonic() + 20
+    until = time.monotonic() + 120
     while True:
         try:
-            return httpx.get(f"http://127.0.0.1:{port}/", headers=HOST | headers).json()
+            return httpx.get(f"http://127.0.0.1:{port}/", headers=HOST | headers, timeout=120).json()
         except httpx.TransportError:
             assert time.monotonic() < until
             time.sleep(0.05)

@@ -55,7 +55,7 @@ def port(serving: Callable[..., Any], token_rows: TokenRows, pool: ThreadPool) -
 def answers(port: int, *requests: str) -> list[int]:
     """The status of each of these requests, one after another on one connection."""
     statuses = []
-    with socket.create_connection(("127.0.0.1", port), timeout=20) as connection, connection.makefile("rb") as said:
+    with socket.create_connection(("127.0.0.1", port), timeout=120) as connection, connection.makefile("rb") as said:
         for request in requests:
             connection.sendall(request.replace("\n", "\r\n").replace("PORT", str(port)).encode())
             statuses.append(int(said.readline().split()[1]))
@@ -141,7 +141,7 @@ def test_the_user_of_a_connection_is_found(listens: str, calls: str) -> None:
 
 ASKS = """
 import socket, sys
-with socket.create_connection(("127.0.0.1", int(sys.argv[1])), timeout=20) as connection:
+with socket.create_connection(("127.0.0.1", int(sys.argv[1])), timeout=120) as connection:
     lines = [b"POST /secrets HTTP/1.1", b"Host: 127.0.0.1", b"Content-Length: 0", b"Connection: close", b"", b""]
     connection.sendall(bytes([13, 10]).join(lines))
     print(connection.recv(4096).split()[1].decode())

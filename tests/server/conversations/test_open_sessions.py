@@ -47,7 +47,7 @@ def said(conversations: Conversations, id: str, text: str) -> Future[Question | 
 
 def test_a_language_model_asks(asked_by_model: Conversations) -> None:
     id = begun(asked_by_model)
-    question = said(asked_by_model, id, "red").result(30)
+    question = said(asked_by_model, id, "red").result(120)
     assert question is not None
     assert (question.text, question.by) == ("What is it made of?", "llm")
 
@@ -56,7 +56,7 @@ def test_a_turn_does_not_wait_for_the_question_before_it(asked_by_model: Convers
     id = begun(asked_by_model)
     model.speaks.clear()
     first = said(asked_by_model, id, "red")
-    assert model.is_asked.wait(30)
+    assert model.is_asked.wait(120)
     results = asked_by_model.take(LOCAL, id, SayTurn(say="over blue"))
     assert not model.speaks.is_set()  # it has not said a word, and yet:
     assert (results.turn, len(results.results), results.asking) == (2, 5, True)
@@ -69,7 +69,7 @@ def test_what_a_model_says_too_late_is_asked_of_nobody(asked_by_model: Conversat
     model.says = ["What is it made of?", "Is it a flag?"]
     model.speaks.clear()
     said(asked_by_model, id, "red")
-    assert model.is_asked.wait(30)
+    assert model.is_asked.wait(120)
     asked_by_model.take(LOCAL, id, SayTurn(say="over blue"))
     model.speaks.set()
     second = asked_by_model.question(id, 2)
@@ -89,7 +89,7 @@ def test_one_conversation_that_waits_holds_up_no_other(asked_by_model: Conversat
 
 def test_a_model_that_talks_nonsense_is_replaced_and_that_is_said(asked_by_model: Conversations, model: Model) -> None:
     model.says = ["I am sorry, as a language model"]
-    question = said(asked_by_model, begun(asked_by_model), "something").result(30)
+    question = said(asked_by_model, begun(asked_by_model), "something").result(120)
     assert question is not None and question.by == "information_gain"
     assert question.why.startswith("llm failed (tiny ")
     assert ": asked by information_gain instead; " in question.why

@@ -238,7 +238,7 @@ class TestClientOf:
     def __init__(self, port: int) -> None:
         import httpx
 
-        self._client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30)
+        self._client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=120)
 
     def __enter__(self) -> TestClientOf:
         return self
@@ -254,6 +254,6 @@ class TestClientOf:
 
 def leave_early(port: int, path: str) -> None:
     """Asks, reads the first bytes of the answer, and is gone."""
-    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+    with socket.create_connection(("127.0.0.1", port), timeout=120) as connection:
         connection.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
         assert connection.recv(20).startswith(b"HTTP/1.1 200")

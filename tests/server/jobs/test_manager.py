@@ -11,13 +11,15 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from viewfinder.errors import DatabaseError, UnknownName
 from viewfinder.library import Library
 from viewfinder.server.database import JobRow, JobRows
-from viewfinder.server.jobs import manager
+from viewfinder.server.jobs import manager, worker
 from viewfinder.server.jobs.manager import DEATHS, Jobs, settle_job
 from viewfinder.server.problems import Problem
 from viewfinder.server.settings import ServerSettings
@@ -62,11 +64,24 @@ async def _ended(jobs: Jobs, id: str) -> JobRow:
     return [row async for row in jobs.watch(id)][-1]
 
 
+_STARTED: list[subprocess.Popen[bytes]] = []
+
+
+@pytest.fixture(autouse=True)
+def _noted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers that this process starts are noted."""
+
+    def start(*given: Any, **more: Any) -> subprocess.Popen[bytes]:
+        _STARTED.append(subprocess.Popen(*given, **more))
+        return _STARTED[-1]
+
+    _STARTED.clear()
+    monkeypatch.setattr(worker, "subprocess", SimpleNamespace(Popen=start, PIPE=subprocess.PIPE))
+
+
 def _worker_pids() -> list[int]:
-    """Workers that are children of this process."""
-    children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
-    named = {int(pid): Path(f"/proc/{pid}/cmdline").read_bytes() for pid in children}
-    return [pid for pid, line in named.items() if b"viewfinder.server.jobs.worker" in line]
+    """Workers of this process that have not ended."""
+    return [process.pid for process in _STARTED if process.poll() is None]
 
 
 @pytest.mark.slow

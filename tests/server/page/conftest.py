@@ -64,7 +64,7 @@ turns do with earlier ones, one answers in words."""
 PHOTOS = 120
 CROWD = 1_500
 """Pictures that take a fast machine ten times as long to index as a page takes to be photographed."""
-WAIT_MS = 20_000
+WAIT_MS = 60_000
 """How long something may take to appear: machines that run tests are slow at times."""
 WATCH = """
 window.breaches = []; window.shifts = []; window.heard = [];

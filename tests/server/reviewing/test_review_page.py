@@ -34,7 +34,7 @@ LOOKS: dict[str, dict[str, Any]] = {
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     with playwright.sync_playwright() as started:
-        expect.set_options(timeout=20_000)
+        expect.set_options(timeout=60_000)
         opened = started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield opened
         opened.close()
