@@ -440,11 +440,12 @@ class Library:
         """The pictures as they are now; the same object until the library changes."""
         self._check_open()
         self._refresh_settings()
-        self._renew_space()
+        known = self._gallery  # read once: another thread may reset it
+        if known is None:  # other settings, which may name an earlier space, reset it
+            self._renew_space()
         space = self.space
         if space is None:
             raise BadInput(f"{place_name(self.folder)} holds no pictures yet: add some with `viewfinder add FOLDER`")
-        known = self._gallery  # read once: another thread may reset it
         if known is None or known.snapshot.generation != read_generation(self.folder, space):
             known = self._gallery = self.gallery_of(load_snapshot(self.folder, space))
         return known

@@ -540,8 +540,10 @@ class Gallery:
             said = self.turn_scores(Query((Part("words", 0, "", 1.0, texts_md.mean(axis=0), centred=True),)))
             if isinstance(said, NearScores) and not len(said.rows_c):  # the shards have just gone
                 return None
-        best = said.crowd_k.tolist() if self.snapshot.has_captions else []
-        named = frozenset(content_stems(caption for row in best for caption in self.snapshot.captions(row)))
+        named = frozenset[str]()
+        if self.snapshot.has_captions:
+            best = said.crowd_k.tolist()
+            named = frozenset(content_stems(caption for row in best for caption in self.snapshot.captions(row)))
         found = judge_conversation(calibration, said.spread, said.at, texts_md, texts, named)
         written_n = None if adds_n is None else adds_n * query.sharpness
         held_k = self._find_rows_of_all(texts)

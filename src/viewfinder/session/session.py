@@ -518,8 +518,10 @@ class Session(TurnMethods):
 
     def _find_answering_state(self, number: int) -> Any | None:
         """The state that gives the answer at a node; None if nothing was said, or nothing is left of it."""
+        if self._speaker is None:
+            return None
         node = self.conversation.standing_at(self.conversation.node(number))
-        if node.turn is None or self._speaker is None:
+        if node.turn is None:
             return None
         lost: dict[int, str] = {}
         state = self._compute_state(self.conversation, node, self._find_gallery(), lost)

@@ -181,7 +181,7 @@ class Conversations:
                 self._check_new(id, key)
                 known = len(session.conversation.nodes)
                 check_length(known)
-                ranking = session.take_turn(parse_turn(turn, session.question)).ranking
+                ranking = session.take_turn(parse_turn(turn, session.conversation)).ranking
                 number = session.conversation.nodes[-1].number
                 seen = SeenSession(row, session, number if session.question_due else None, held.replies)
                 results = results_to_api(seen, number, ranking, started)
