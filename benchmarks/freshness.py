@@ -59,7 +59,7 @@ TURN = (
     *(f"search/{name}.py" for name in ("gallery", "ranking", "kernels", "parts", "verdicts", "written_words")),
 )
 QUESTIONS = ("questioners/pool.py", "questioners/information_gain/*.py")
-TALKING = tuple(f"server/conversations/{name}.py" for name in ("conversations", "open_sessions", "routes"))
+TALKING = tuple(f"server/conversations/{name}.py" for name in ("conversations", "open_sessions", "questions", "routes"))
 SERVER = ("server/access/gate.py", *TALKING)
 PAGE = ("index.html", "js/main.js", "js/conversation.js", "js/grid.js", "css/base.css", "css/grid.css")
 INDEX = tuple(f"search/{name}.py" for name in ("approximate", "index_files", "near_scores", "kernels"))
