@@ -126,6 +126,8 @@ def can_be_forked(asked: Mapping[str, Any]) -> bool:
 def read_at_start(environment: Mapping[Any, Any]) -> dict[str, str]:
     """The part of an environment that counts only at the start of Python."""
     given = {os.fsdecode(name): os.fsdecode(value) for name, value in environment.items()}
+    # `breakpoint` reads its variable when it is called; Ray sets it in the process that begins a cluster.
+    given.pop("PYTHONBREAKPOINT", None)
     return {name: value for name, value in given.items() if value and name.startswith(READ_AT_START)}
 
 
