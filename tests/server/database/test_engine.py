@@ -154,7 +154,13 @@ def test_a_server_without_this_database_any_more_does_not_answer(postgres: Postg
 
 def test_a_server_that_is_down_does_not_answer_and_does_again_when_it_is_up(postgres: Postgres) -> None:
     database = Database.open(postgres.make_database("restarted"))
-    used = {"reading": database.reading, "writing": database.writing}
+    one = database.prepare(select(literal(1).label("one")))
+    used = {
+        "reading": database.reading,
+        "writing": database.writing,
+        "reading_prepared": database.reading_prepared,
+        "writing_prepared": database.writing_prepared,
+    }
     for opened in used.values():  # each has a connection that dies
         with opened():
             pass
@@ -168,9 +174,10 @@ def test_a_server_that_is_down_does_not_answer_and_does_again_when_it_is_up(post
             database.check()
     finally:
         postgres.start()
-    with database.writing() as connection:
-        assert connection.scalar(select(literal(1))) == 1
-    assert TokenRows(database).all() == []
+    with database.reading_prepared() as cursor:
+        assert one.first(cursor, {}) == {"one": 1}
+    with database.writing_prepared() as cursor:
+        assert one.first(cursor, {}) == {"one": 1}
     database.close()
 
 

@@ -16,7 +16,7 @@ from sqlalchemy.exc import IntegrityError
 
 from viewfinder.conversation import ROOT, Conversation, Node, Question, next_node, turn_from_json, turn_to_json
 from viewfinder.errors import BadInput, DatabaseError, UnknownName, ViewfinderError
-from viewfinder.server.database.engine import RowStore, select_row, update_row
+from viewfinder.server.database.engine import Database, RowStore, select_row, update_row
 from viewfinder.server.database.tables import FEEDBACK, NODES, SESSIONS
 from viewfinder.stopping import stop_if_asked
 
@@ -90,9 +90,17 @@ class SessionRows(RowStore[SessionRow]):
 
     table, row = SESSIONS, SessionRow
 
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self._session, self._used, self._node, self._said, self._changed, self._asked, self._asked_by_holder = map(
+            database.prepare, (_SESSION, _USED, _NODE, _SAID, _CHANGED, _ASKED, _ASKED_BY_HOLDER)
+        )
+
     def get(self, id: str) -> SessionRow | None:
         """One conversation."""
-        return self._database.row(SessionRow, _SESSION, {"session": id})
+        with self._database.reading_prepared() as cursor:
+            found = self._session.first(cursor, {"session": id})
+        return None if found is None else SessionRow(**found)
 
     def begin(self, row: SessionRow) -> SessionRow:
         """A new conversation; where one of its id has begun already, that one."""
@@ -154,10 +162,12 @@ class SessionRows(RowStore[SessionRow]):
         Raises:
             DatabaseError: the record is damaged; the turn is named.
         """
+        with self._database.reading() as connection:
+            found = connection.execute(_NODES_SINCE, {"of": id, "since": known[-1].number}).mappings().all()
         nodes = list(known)
-        for node in self._database.rows(dict, _NODES_SINCE, {"of": id, "since": known[-1].number}):
+        for node in found:
             stop_if_asked()
-            nodes.append(_read_node(nodes, node, id))
+            nodes.append(_read_node(nodes, dict(node), id))
         return Conversation(tuple(nodes))
 
     def times(self, id: str) -> dict[int, float]:
@@ -207,21 +217,23 @@ class SessionRows(RowStore[SessionRow]):
             if node.turn is not None  # the root is not stored
         ]
         try:
-            with self._database.writing() as connection:
-                revision = connection.scalar(_USED, {"used": id, "now": at, "called": name})
-                if revision is None:
+            with self._database.writing_prepared() as cursor:
+                used = self._used.first(cursor, {"used": id, "now": at, "called": name})
+                if used is None:
                     raise UnknownName(f"there is no conversation {id}: it was deleted, or never begun")
                 if recorded:
-                    connection.execute(_NODE, recorded)
+                    self._node.run_each(cursor, recorded)
         except IntegrityError as error:  # turns are numbered without gaps, so a process that missed one collides
             if key is not None and (said := self.said(id, key.key)) is not None:
                 raise AlreadySaid(said) from error
             raise TurnTaken(nodes[0].number) from error
-        return int(revision)
+        return int(used["revision"])
 
     def said(self, id: str, key: str) -> Said | None:
         """The turn that a request with this key has taken; None if none has."""
-        return self._database.row(Said, _SAID, {"of": id, "by": key})
+        with self._database.reading_prepared() as cursor:
+            found = self._said.first(cursor, {"of": id, "by": key})
+        return None if found is None else Said(**found)
 
     def note_question(
         self, id: str, number: int, question: Question | None, *, choosing: float | None = None
@@ -232,18 +244,19 @@ class SessionRows(RowStore[SessionRow]):
         another process has noted a `choosing` of its own.
         """
         asked = None if question is None else asdict(question)
-        with self._database.writing() as connection:
-            revision = connection.scalar(_CHANGED, {"changed": id})  # from here on no turn comes in between
-            statement, held = (_ASKED, {}) if choosing is None else (_ASKED_BY_HOLDER, {"held": choosing})
-            noted = connection.execute(statement, {"of": id, "after": number, "what": asked, **held}).rowcount
-        return int(revision) if noted else None
+        with self._database.writing_prepared() as cursor:
+            changed = self._changed.first(cursor, {"changed": id})  # from here on no turn comes in between
+            statement, held = (self._asked, {}) if choosing is None else (self._asked_by_holder, {"held": choosing})
+            noted = statement.run(cursor, {"of": id, "after": number, "what": asked, **held})
+        return int(changed["revision"]) if noted and changed else None
 
     def question(self, id: str, number: int) -> TurnQuestion | None:
         """Reads the question after a turn, or until when it is being chosen; None if there is no such turn.
 
         Once the conversation has continued, it is not being chosen any more.
         """
-        found = self._database.row(dict, _QUESTION, {"of": id, "after": number})
+        with self._database.reading() as connection:
+            found = connection.execute(_QUESTION, {"of": id, "after": number}).mappings().first()
         return None if found is None else TurnQuestion(_read_question(found["asked"]), found["choosing"])
 
     def take_over_question(self, id: str, number: int, *, held: float, choosing: float) -> bool:
@@ -253,7 +266,7 @@ class SessionRows(RowStore[SessionRow]):
             return connection.execute(_TAKEN_OVER, given).rowcount > 0
 
 
-# The statements of every turn are built once: building one costs as much as executing it.
+# The statements of every turn are built once, and most of them prepared: building one costs as much as executing it.
 _MORE = SESSIONS.c.revision + 1
 _USED = (
     SESSIONS.update()
