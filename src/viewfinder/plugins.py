@@ -142,7 +142,7 @@ class Plugins:
     ours: Collection[str]
 
     def offered(self) -> dict[str, EntryPoint]:
-        """What installed packages offer, by name. A name that is taken is left out, with a line in the log."""
+        """The parts of installed packages, by name; one whose name is taken is left out, with a line in the log."""
         from importlib.metadata import entry_points
 
         found: dict[str, EntryPoint] = {}
@@ -236,7 +236,7 @@ class Plugins:
             raise BadInput(f"{name} is no {self.noun}: it lacks {', '.join(lacks)}")
 
     def _lacks(self, part: Any) -> list[str]:
-        """What the protocol has and a part lacks; of a class only methods, since its objects may set the rest."""
+        """The protocol's members that a part lacks; of a class only methods, since its objects may set the rest."""
         members = {name: member for name, member in vars(self.protocol).items() if not name.startswith("_")}
         if isinstance(part, type):
             members = {name: member for name, member in members.items() if not isinstance(member, property)}

@@ -34,8 +34,8 @@ MIN_LENGTH = np.float32(1e-8)
 """The least length of a vector when cosines are taken, as in torch."""
 
 CarriedTokens = tuple[np.ndarray, ...]
-"""What a memory carries, in single precision: () before the first turn, and if nothing is carried; for "lstm" output
-and cell; for all others one array."""
+"""The tokens that a memory carries, in single precision: () before the first turn, and if nothing is carried; for
+"lstm" output and cell; for all others one array."""
 
 NOTHING_CARRIED: CarriedTokens = ()
 """Before the first turn."""

@@ -256,7 +256,7 @@ def by_head(places: Float[np.ndarray, "*b s h"], heads: int) -> Float[np.ndarray
 def numpy_attend(
     query: Float[np.ndarray, "*b n w v"], keys: Float[np.ndarray, "*b n s v"], values: Float[np.ndarray, "*b n s v"]
 ) -> Float[np.ndarray, "*b w h"]:
-    """What each position gathers from all it attends to, its heads side by side."""
+    """The values that each position gathers from all it attends to, its heads side by side."""
     shares = softmax(query @ keys.swapaxes(-1, -2) * np.float32(1 / math.sqrt(query.shape[-1])))
     gathered = (shares @ values).swapaxes(-2, -3)
     return np.asarray(gathered.reshape(*gathered.shape[:-2], gathered.shape[-2] * gathered.shape[-1]))

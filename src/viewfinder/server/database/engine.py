@@ -279,7 +279,7 @@ class Database:
             return [kind(**found) for found in connection.execute(query).mappings()]
 
     def row(self, kind: type[Row], query: Executable, given: Mapping[str, Any] | None = None) -> Row | None:
-        """The same for the first row, if any."""
+        """The first row that a query finds, if any; `given`: values of its parameters."""
         with _begin(self._reader) as connection:
             return select_row(connection, kind, query, given)
 
