@@ -59,10 +59,8 @@ MAX_NODES = 10_000
 """The most turns of any conversation, with all its branches: all are read again whenever the conversation is."""
 
 
-def parse_turn(  # noqa: PLR0911 (one line a kind of turn)
-    given: schemas.TurnIn, conversation: Conversation
-) -> Turn:
-    """The turn in a request; an answer without a question answers the open one of the conversation.
+def parse_turn(given: schemas.TurnIn, pending: Question | None) -> Turn:  # noqa: PLR0911 (one line a kind of turn)
+    """The turn in a request; `pending` is the question that an answer without one answers.
 
     Raises:
         BadInput: an answer to nothing.
@@ -82,7 +80,7 @@ def parse_turn(  # noqa: PLR0911 (one line a kind of turn)
             return BackTo(number)
         case schemas.AnswerTurn(question=asked) | schemas.SkipTurn(question=asked):
             verb, text = ("answer", given.answer) if isinstance(given, schemas.AnswerTurn) else ("skip", "")
-            question = conversation.pending if asked is None else question_from_api(asked)
+            question = pending if asked is None else question_from_api(asked)
             if question is None:
                 raise BadInput(f"there is no question to {verb}: say what you are looking for instead")
             return Answer(question, text)

@@ -169,7 +169,7 @@ class Conversations:
             Problem: 404; 409, another turn was taken meanwhile, or the retriever is not prepared; 422, the key
                 came with another turn.
         """
-        if answers_open_question(turn):
+        if answers := answers_open_question(turn):
             self.open_question(caller, id, key, public=public).result()
         started = time.perf_counter()
         if self.is_long(id):  # if its state so far must be computed, that is done without holding the conversation
@@ -181,7 +181,7 @@ class Conversations:
                 self._check_new(id, key)
                 known = len(session.conversation.nodes)
                 check_length(known)
-                ranking = session.take_turn(parse_turn(turn, session.conversation)).ranking
+                ranking = session.take_turn(parse_turn(turn, session.question if answers else None)).ranking
                 number = session.conversation.nodes[-1].number
                 seen = SeenSession(row, session, number if session.question_due else None, held.replies)
                 results = results_to_api(seen, number, ranking, started)
