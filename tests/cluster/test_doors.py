@@ -86,7 +86,7 @@ def test_nothing_is_left_of_a_cluster_whose_program_has_ended(by: int | None) ->
     else:
         program.send_signal(by)
         program.wait()
-    left, until = begun, time.monotonic() + 30
+    left, until = begun, time.monotonic() + 120
     while (left or folder.exists()) and time.monotonic() < until:
         _, left = psutil.wait_procs([it for it in left if it.is_running() and it.status() != "zombie"], timeout=0.1)
     assert left == []

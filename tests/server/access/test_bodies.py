@@ -285,9 +285,13 @@ def test_what_refused_bodies_leave_in_circles_is_collected_by_their_size(client_
     client = client_of(RequestLimits(app, ServerSettings()))
     gc.disable()
     try:
-        for _ in range(4):
-            client.ask("POST", "/", content=b"x" * (bodies.COLLECT_BYTES // 4))
-        assert sum(one() is not None for one in held) == (0 if status == 422 else 4)
+        for _ in range(5):  # a collection by another thread may make some of them too old for one of ours
+            for _ in range(4):
+                client.ask("POST", "/", content=b"x" * (bodies.COLLECT_BYTES // 4))
+            left = sum(one() is not None for one in held[-4:])
+            if not left:
+                break
+        assert left == (0 if status == 422 else 4)
     finally:
         gc.enable()
 
