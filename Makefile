@@ -56,12 +56,13 @@ dist: .venv/packages
 network: setup
 	$(BIN)/python benchmarks/starter_network.py
 
-# The page is tested in a browser, the server's tables on PostgreSQL as well: Debian has both. Where they cannot be
-# installed, those tests are skipped with a reason.
+# The page is tested in a browser, the server's tables on PostgreSQL as well, what is read of files against programs that
+# write it: Debian has all of them. Where they cannot be installed, those tests are skipped with a reason.
 system:
-	@if ! { command -v chromium && ls /usr/lib/postgresql/*/bin/initdb; } >/dev/null 2>&1; then \
-	  { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium postgresql; } \
-	    >/dev/null 2>&1 || echo "chromium and postgresql could not be installed: some tests will be skipped"; \
+	@if ! { command -v chromium && command -v exiftool && command -v exiv2 && command -v convert && ls /usr/lib/postgresql/*/bin/initdb; } >/dev/null 2>&1; then \
+	  { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium postgresql \
+	      libimage-exiftool-perl exiv2 imagemagick; } \
+	    >/dev/null 2>&1 || echo "chromium, postgresql, exiftool, exiv2 and imagemagick could not be installed: some tests will be skipped"; \
 	fi
 
 test test-long: export OMP_NUM_THREADS = 1
