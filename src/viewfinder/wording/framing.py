@@ -1,0 +1,201 @@
+"""What people put around a description: greetings, requests, "a photo of", "please". A search is for the rest.
+
+    take_content("hi, do you have a photo of a dog in the snow, please?")
+    'a dog in the snow'
+
+Words are taken away from both ends, and only those of closed lists: from the beginning up to the last word that asks
+("find", "do you have", "I remember") or that names the picture itself ("photo of", "the one where"). A sentence that
+does neither stays as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from viewfinder.wording.numbers import NUMBER_WORDS
+
+_TOKEN = re.compile(r"[\w'’&%+#./-]*\w[\w'’]*|[:,;!?…—–-]|\.+|\S")
+
+PICTURE_NOUNS = frozenset("""
+    photo photos photograph photographs pic pics picture pictures image images img imgs shot shots snap snaps snapshot
+    snapshots
+""".split())
+"""The words for a picture as such."""
+
+_STANDING_FOR_PICTURES = frozenset("one ones something anything some any time moment day".split())
+_CONNECTORS = frozenset("of with where when showing depicting featuring containing shows showed".split())
+_CONNECTING_PAIRS = {
+    "in": {"which"}, "on": {"which"}, "from": {"when"}, "that": {"shows", "show", "has", "have", "had", "contains"},
+    "which": {"shows", "show", "has", "have", "had", "contains"}, "with": {"just", "only"},
+}  # fmt: skip
+
+_DETERMINERS = frozenset("a an the that this these those some any all every my our one another more other".split())
+
+# They may stand before what asks, and say nothing of the picture.
+_BEFORE = _DETERMINERS | frozenset("""
+    hi hello hey yo dear good morning evening afternoon ok okay well so um umm uh uhm er erm hm hmm please pls plz sorry
+    excuse alright right now oh ah and also listen let let's lets quick question thanks thank there you i we us me he
+    u ya im i'm i'd i'll i've we're we'd we've it's that's there's where's what's who's isn't aren't wasn't don't didn't
+    haven't am is are was were be been being do does did have has had having got can could would will may might should
+    must to for just really still actually currently basically maybe perhaps probably possibly only then kind sort of
+    by chance happen mean know guess think believe bit little trying try tried hoping like it he she they where what
+    how about here when wondering wonder if honestly somewhere anybody anyone everybody guys nice lovely beautiful cool
+    certain particular specific random favourite favorite single couple few bunch lot lots set whole new recent latest
+    once took saw seen taken made from back remembering seeing having in yes yeah no help pretty sure certain mind
+    somehow again something anything someone time moment when day
+""".split())
+_BEFORE_NOT_ALONE = frozenset()
+
+# They ask by themselves.
+_ASKING = frozenset("""
+    find looking search searching seek seeking hunting remember recall want wanna need require wanted locate fetch
+    browse display searched recollect gimme
+""".split())
+# They ask where a word of the second set follows, or one of the first set goes before.
+_ASKING_BEFORE = {
+    "show": {"me", "us"}, "get": {"me", "us"}, "give": {"me", "us"}, "bring": {"me", "us", "up"}, "send": {"me", "us"},
+    "pull": {"up"}, "look": {"for", "up"}, "dig": {"up", "out"}, "hunt": {"for"}, "ask": {"for"}, "asking": {"for"},
+"love": {"to"}, "like": {"to"}, "like": {"to"}, "interested": {"in"}, "thinking": {"of", "about"},
+    "think": {"of", "about"}, "chance": {"of"},
+}  # fmt: skip
+_ASKING_AFTER = {
+    "have": {"you", "we", "i", "u", "they", "would"}, "got": {"you", "we", "i", "u", "you've", "we've", "i've", "have"},
+    "there": {"is", "are", "was", "were", "isn't", "aren't", "wasn't", "be"}, "is": {"where", "there", "what"},
+    "are": {"where", "there"}, "was": {"there", "it", "that", "where"}, "were": {"there"}, "about": {"what", "how"},
+    "there's": {""}, "where's": {""}, "it's": {""}, "that's": {""}, "see": {"to", "i", "we", "me", "us"},
+    "like": {"would", "i'd", "we'd", "d"}, "love": {"would", "i'd", "we'd"}, "took": {"i", "we", "you"},
+    "had": {"i", "we", "you"}, "saw": {"i", "we", "you"}, "buy": {"to"}, "show": {"can", "could", "you", "please", "to"},
+    "get": {"can", "could", "i", "please", "to"}, "know": {"you"}, "one": {"the"}, "think": {"i"}, "believe": {"i"},
+    "guess": {"i"}, "mean": {"i"}, "after": {"i'm", "am", "we're"},
+}  # fmt: skip
+_AFTER_ASKING = frozenset("for me us to that there it was were is are's had has been see up out about of".split())
+_OFTEN_AFTER = frozenset("it is it's was were there had that we i like of about".split())
+
+_ENDINGS = re.compile(
+    r"""(?:[\s,;.!?…—–-]|\b(?:
+        please|pls|plz|thanks|thank\s+you|thx|cheers|asap|for\s+me|(?<=[,?.!]\s)(?:right|ok|okay)|i\s+(?:think|guess|believe|suppose|reckon)
+        |if\s+(?:you|we|there)\s+(?:have|has|got|is|are|can|could)(?:\s+(?:it|that|one|any|some|them|find\s+(?:it|that|one)))?
+        |if\s+(?:possible|any)|or\s+(?:something|sth|so|whatever|similar)(?:\s+like\s+(?:that|this|it))?
+        |or\s+anything\s+like\s+that|and\s+(?:so\s+on|stuff|things|all(?:\s+that)?)|something\s+like\s+(?:that|this)
+        |you\s+know(?:\s+(?:the\s+one|what\s+i\s+mean))?|(?:do|did)\s+(?:you|we|i)\s+(?:have|got)\s+(?:it|that|one|any(?:thing)?(?:\s+like\s+that)?|something\s+like\s+that)
+        |(?:can|could)\s+you\s+(?:find|show|get)(?:\s+me)?\s+(?:it|that|one|them)
+        |(?:is|that's|that\s+is)\s+(?:what|the\s+one)\s+(?:i|we)(?:'m|\s+am|'re|\s+are)?\s+(?:want|need|mean|look(?:ing)?\s+for|after|looking\s+for)
+        |have\s+(?:you|we)\s+got\s+(?:it|that|one)|any(?:\s+idea|\s+chance)|somewhere|lol|haha
+        ))+\s*$""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_HESITATIONS = re.compile(
+    r"(?:,\s*)?\b(?:u+m+|u+h+m?|e+r+m?|h+m+|you know|i mean|i guess|i think|kind of like|sort of like)\b(?:\s*[,…])?",
+    re.IGNORECASE,
+)
+
+_BETWEEN = frozenset(", i we you took have had saw made mine ours once somewhere".split())
+"""They may stand between a word for the picture and what it shows: "the photo I took of"."""
+
+_INTERJECTIONS = re.compile(
+    r"^(?:(?:hi|hello|hey|yo|hi there|hello there|well|okay|ok|u+m+|u+h+m?|e+r+m?|h+m+|ah|oh|yeah|yes|please|"
+    r"(?:so|like|now|and|right|alright|actually|basically|honestly|listen|look|sorry|good (?:morning|evening|afternoon))(?=\s*[,…:!.-]))"
+    r"(?:\s*[,.…!:-]+\s*|\s+))+",
+    re.IGNORECASE,
+)
+
+MAX_FRAME_WORDS = 24
+"""Words that may stand before a description."""
+
+
+@lru_cache(maxsize=16_384)
+def take_content(text: str) -> str:
+    """The description in what a person says; the text itself, stripped, if nothing else is in it.
+
+    >>> take_content("I'm looking for that picture where two boys play football")
+    'two boys play football'
+    >>> take_content("a man looking for something in the grass")
+    'a man looking for something in the grass'
+    """
+    whole = text.strip()
+    content = _HESITATIONS.sub(" ", _INTERJECTIONS.sub("", whole))
+    content = _ENDINGS.sub("", content) if _ENDINGS.sub("", content).strip() else content
+    content = _drop_heading(content)
+    content = _drop_beginning(content)
+    content = _drop_noun_at_end(content)
+    content = " ".join(content.split()).strip(" ,;:-–—")
+    return content or whole
+
+
+def _drop_heading(text: str) -> str:
+    """ "Pics of my friends: two men on a bench" is about two men on a bench."""
+    heading, colon, rest = text.partition(":")
+    words = _read_words(heading)
+    names_pictures = len(words) <= MAX_FRAME_WORDS // 2 and not PICTURE_NOUNS.isdisjoint(words)
+    return rest if colon and names_pictures and len(rest.split()) > 1 else text
+
+
+def _drop_beginning(text: str) -> str:
+    tokens = list(_TOKEN.finditer(text))
+    words = [token[0].lower().replace("’", "'") for token in tokens[: MAX_FRAME_WORDS + 2]]
+    end = 0
+    for at, word in enumerate(words[:MAX_FRAME_WORDS]):
+        following = words[at + 1] if at + 1 < len(words) else ""
+        before = words[at - 1] if at else ""
+        if word in _STANDING_FOR_PICTURES or word in PICTURE_NOUNS:
+            if (connected := _find_connector(words, at + 1)) is not None:
+                end = max(end, connected)
+            elif word in PICTURE_NOUNS and not end and not _is_framed(words[:at]):
+                break
+            continue
+        if _asks(word, before, following):
+            end = max(end, at + 1)
+        elif word not in _BEFORE and not (word in ",;.!?…-–—" or set(word) <= {"."}):
+            break
+    if not end:
+        return text
+    while end < len(words) - 1 and words[end] in _AFTER_ASKING | {",", ":", "-"}:
+        end += 1
+    if end >= len(tokens):
+        return text
+    return text[tokens[end].start() :]
+
+
+def _find_connector(words: list[str], at: int) -> int | None:
+    """Where the description begins after a word for the picture at whose end `at` stands; None: it is described itself."""
+    comma = at < len(words) and words[at] == ","
+    while at < len(words) and (words[at] in _BETWEEN or words[at : at + 2] == ["in", "mind"] or words[at - 1 : at + 1] == ["in", "mind"]):
+        at += 1
+    if at >= len(words):
+        return None
+    following = words[at + 1] if at + 1 < len(words) else ""
+    if words[at] == "like" and words[at - 1] in _STANDING_FOR_PICTURES:
+        return at + 1
+    if words[at] in _CONNECTING_PAIRS and following in _CONNECTING_PAIRS[words[at]]:
+        return at + 2
+    if words[at] == "of" and following in ("mine", "ours"):
+        return _find_connector(words, at + 2)
+    if comma and words[at] not in _CONNECTORS:
+        return at
+    return at + 1 if words[at] in _CONNECTORS or words[at] in ":-–—" else None
+
+
+def _asks(word: str, before: str, following: str) -> bool:
+    if word in _ASKING:
+        return word != "looking" or following == "for"
+    if before in _ASKING_AFTER.get(word, ()) or "" in _ASKING_AFTER.get(word, ()):
+        return True
+    return following in _ASKING_BEFORE.get(word, ())
+
+
+def _is_framed(words: list[str]) -> bool:
+    return all(word in _BEFORE or word in NUMBER_WORDS for word in words)
+
+
+def _drop_noun_at_end(text: str) -> str:
+    """ "Beach photos" are of a beach; "a woman takes photos" is whole."""
+    words = text.split()
+    if 1 < len(words) <= 4 and words[-1].lower() in PICTURE_NOUNS and words[-2].lower() not in _BEFORE:
+        if not words[-2].lower().endswith(("ing", "s")):
+            return " ".join(words[:-1])
+    return text
+
+
+def _read_words(text: str) -> list[str]:
+    return re.findall(r"[\w']+", text.lower())
