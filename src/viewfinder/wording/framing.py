@@ -17,23 +17,28 @@ from viewfinder.wording.numbers import NUMBER_WORDS
 
 _TOKEN = re.compile(r"[\w'’&%+#./-]*\w[\w'’]*|[:,;!?…—–-]|\.+|\S")
 
-PICTURE_NOUNS = frozenset("""
+
+def _list_words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+PICTURE_NOUNS = _list_words("""
     photo photos photograph photographs pic pics picture pictures image images img imgs shot shots snap snaps snapshot
     snapshots
-""".split())
+""")
 """The words for a picture as such."""
 
-_STANDING_FOR_PICTURES = frozenset("one ones something anything some any time moment day".split())
-_CONNECTORS = frozenset("of with where when showing depicting featuring containing shows showed".split())
+_STANDING_FOR_PICTURES = _list_words("one ones something anything some any time moment day")
+_CONNECTORS = _list_words("of with where when showing depicting featuring containing shows showed")
 _CONNECTING_PAIRS = {
     "in": {"which"}, "on": {"which"}, "from": {"when"}, "that": {"shows", "show", "has", "have", "had", "contains"},
     "which": {"shows", "show", "has", "have", "had", "contains"}, "with": {"just", "only"},
 }  # fmt: skip
 
-_DETERMINERS = frozenset("a an the that this these those some any all every my our one another more other".split())
+_DETERMINERS = _list_words("a an the that this these those some any all every my our one another more other")
 
 # They may stand before what asks, and say nothing of the picture.
-_BEFORE = _DETERMINERS | frozenset("""
+_BEFORE = _DETERMINERS | _list_words("""
     hi hello hey yo dear good morning evening afternoon ok okay well so um umm uh uhm er erm hm hmm please pls plz sorry
     excuse alright right now oh ah and also listen let let's lets quick question thanks thank there you i we us me he
     u ya im i'm i'd i'll i've we're we'd we've it's that's there's where's what's who's isn't aren't wasn't don't didn't
@@ -44,19 +49,17 @@ _BEFORE = _DETERMINERS | frozenset("""
     certain particular specific random favourite favorite single couple few bunch lot lots set whole new recent latest
     once took saw seen taken made from back remembering seeing having in yes yeah no help pretty sure certain mind
     somehow again something anything someone time moment when day
-""".split())
-_BEFORE_NOT_ALONE = frozenset()
-
+""")
 # They ask by themselves.
-_ASKING = frozenset("""
+_ASKING = _list_words("""
     find looking search searching seek seeking hunting remember recall want wanna need require wanted locate fetch
     browse display searched recollect gimme
-""".split())
+""")
 # They ask where a word of the second set follows, or one of the first set goes before.
 _ASKING_BEFORE = {
     "show": {"me", "us"}, "get": {"me", "us"}, "give": {"me", "us"}, "bring": {"me", "us", "up"}, "send": {"me", "us"},
     "pull": {"up"}, "look": {"for", "up"}, "dig": {"up", "out"}, "hunt": {"for"}, "ask": {"for"}, "asking": {"for"},
-"love": {"to"}, "like": {"to"}, "like": {"to"}, "interested": {"in"}, "thinking": {"of", "about"},
+    "love": {"to"}, "like": {"to"}, "interested": {"in"}, "thinking": {"of", "about"},
     "think": {"of", "about"}, "chance": {"of"},
 }  # fmt: skip
 _ASKING_AFTER = {
@@ -65,43 +68,43 @@ _ASKING_AFTER = {
     "are": {"where", "there"}, "was": {"there", "it", "that", "where"}, "were": {"there"}, "about": {"what", "how"},
     "there's": {""}, "where's": {""}, "it's": {""}, "that's": {""}, "see": {"to", "i", "we", "me", "us"},
     "like": {"would", "i'd", "we'd", "d"}, "love": {"would", "i'd", "we'd"}, "took": {"i", "we", "you"},
-    "had": {"i", "we", "you"}, "saw": {"i", "we", "you"}, "buy": {"to"}, "show": {"can", "could", "you", "please", "to"},
+    "had": {"i", "we", "you"}, "saw": {"i", "we", "you"}, "buy": {"to"},
+    "show": {"can", "could", "you", "please", "to"},
     "get": {"can", "could", "i", "please", "to"}, "know": {"you"}, "one": {"the"}, "think": {"i"}, "believe": {"i"},
     "guess": {"i"}, "mean": {"i"}, "after": {"i'm", "am", "we're"},
 }  # fmt: skip
-_AFTER_ASKING = frozenset("for me us to that there it was were is are's had has been see up out about of".split())
-_OFTEN_AFTER = frozenset("it is it's was were there had that we i like of about".split())
-
-_ENDINGS = re.compile(
-    r"""(?:[\s,;.!?…—–-]|\b(?:
-        please|pls|plz|thanks|thank\s+you|thx|cheers|asap|for\s+me|(?<=[,?.!]\s)(?:right|ok|okay)|i\s+(?:think|guess|believe|suppose|reckon)
-        |if\s+(?:you|we|there)\s+(?:have|has|got|is|are|can|could)(?:\s+(?:it|that|one|any|some|them|find\s+(?:it|that|one)))?
-        |if\s+(?:possible|any)|or\s+(?:something|sth|so|whatever|similar)(?:\s+like\s+(?:that|this|it))?
-        |or\s+anything\s+like\s+that|and\s+(?:so\s+on|stuff|things|all(?:\s+that)?)|something\s+like\s+(?:that|this)
-        |you\s+know(?:\s+(?:the\s+one|what\s+i\s+mean))?|(?:do|did)\s+(?:you|we|i)\s+(?:have|got)\s+(?:it|that|one|any(?:thing)?(?:\s+like\s+that)?|something\s+like\s+that)
-        |(?:can|could)\s+you\s+(?:find|show|get)(?:\s+me)?\s+(?:it|that|one|them)
-        |(?:is|that's|that\s+is)\s+(?:what|the\s+one)\s+(?:i|we)(?:'m|\s+am|'re|\s+are)?\s+(?:want|need|mean|look(?:ing)?\s+for|after|looking\s+for)
-        |have\s+(?:you|we)\s+got\s+(?:it|that|one)|any(?:\s+idea|\s+chance)|somewhere|lol|haha
-        ))+\s*$""",
-    re.IGNORECASE | re.VERBOSE,
+_AFTER_ASKING = _list_words("for me us to that there it was were is are's had has been see up out about of")
+_IT = "(?:it|that|one|any|some|them|something like that|anything like that)"
+_ENDINGS = (
+    "please|pls|plz|thanks|thank you|thx|cheers|asap|for me|lol|haha|somewhere|any idea|any chance|if possible|if any",
+    "i (?:think|guess|believe|suppose|reckon)|you know(?: the one| what i mean)?|something like (?:that|this)",
+    f"if (?:you|we|there) (?:have|has|got|is|are|can|could)(?: find)?(?: {_IT})?|have (?:you|we) got {_IT}",
+    "or (?:something|sth|so|whatever|similar|anything)(?: like (?:that|this|it))?",
+    "and (?:so on|stuff|things|all(?: that)?)",
+    f"(?:do|did) (?:you|we|i) (?:have|got) {_IT}|(?:can|could) you (?:find|show|get)(?: me)? {_IT}",
+    "(?:is|that's|that is) (?:what|the one) (?:i|we)(?:'m| am|'re| are)? (?:want|need|mean|after|looking for|look for)",
 )
+_ENDING = re.compile(rf"(?:[ ,;.!?…—–-]|\b(?:{'|'.join(_ENDINGS)})|(?<=[,?.!] )(?:right|ok|okay))+$", re.IGNORECASE)
+MAX_ENDING_LENGTH = 100
+"""Characters at the end of a sentence among which such words are looked for."""
+
 _HESITATIONS = re.compile(
     r"(?:,\s*)?\b(?:u+m+|u+h+m?|e+r+m?|h+m+|you know|i mean|i guess|i think|kind of like|sort of like)\b(?:\s*[,…])?",
     re.IGNORECASE,
 )
 
-_BETWEEN = frozenset(", i we you took have had saw made mine ours once somewhere".split())
+_BETWEEN = _list_words(", i we you took have had saw made mine ours once somewhere")
 """They may stand between a word for the picture and what it shows: "the photo I took of"."""
 
 _INTERJECTIONS = re.compile(
     r"^(?:(?:hi|hello|hey|yo|hi there|hello there|well|okay|ok|u+m+|u+h+m?|e+r+m?|h+m+|ah|oh|yeah|yes|please|"
-    r"(?:so|like|now|and|right|alright|actually|basically|honestly|listen|look|sorry|good (?:morning|evening|afternoon))(?=\s*[,…:!.-]))"
-    r"(?:\s*[,.…!:-]+\s*|\s+))+",
+    r"(?:so|like|now|and|right|alright|actually|basically|honestly|listen|look|sorry|good (?:morning|evening))"
+    r"(?= ?[,…:!.-]))(?: ?[,.…!:-]+ ?| ))+",
     re.IGNORECASE,
 )
 
-MAX_FRAME_WORDS = 24
-"""Words that may stand before a description."""
+MAX_FRAME_WORDS, MAX_NOUN_PHRASE_WORDS = 24, 4
+"""Words that may stand before a description; words of a phrase that ends with "photos"."""
 
 
 @lru_cache(maxsize=16_384)
@@ -113,14 +116,12 @@ def take_content(text: str) -> str:
     >>> take_content("a man looking for something in the grass")
     'a man looking for something in the grass'
     """
-    whole = text.strip()
-    content = _HESITATIONS.sub(" ", _INTERJECTIONS.sub("", whole))
-    content = _ENDINGS.sub("", content) if _ENDINGS.sub("", content).strip() else content
-    content = _drop_heading(content)
-    content = _drop_beginning(content)
-    content = _drop_noun_at_end(content)
-    content = " ".join(content.split()).strip(" ,;:-–—")
-    return content or whole
+    whole = " ".join(text.split())
+    content = " ".join(_HESITATIONS.sub(" ", _INTERJECTIONS.sub("", whole)).split())
+    rest, end = content[:-MAX_ENDING_LENGTH], content[-MAX_ENDING_LENGTH:]
+    content = rest + _ENDING.sub("", end)
+    content = _drop_noun_at_end(_drop_beginning(_drop_heading(content)))
+    return content.strip(" ,;:-–—") or whole
 
 
 def _drop_heading(text: str) -> str:
@@ -138,7 +139,7 @@ def _drop_beginning(text: str) -> str:
     for at, word in enumerate(words[:MAX_FRAME_WORDS]):
         following = words[at + 1] if at + 1 < len(words) else ""
         before = words[at - 1] if at else ""
-        if word in _STANDING_FOR_PICTURES or word in PICTURE_NOUNS:
+        if word in _STANDING_FOR_PICTURES | PICTURE_NOUNS:
             if (connected := _find_connector(words, at + 1)) is not None:
                 end = max(end, connected)
             elif word in PICTURE_NOUNS and not end and not _is_framed(words[:at]):
@@ -158,10 +159,10 @@ def _drop_beginning(text: str) -> str:
 
 
 def _find_connector(words: list[str], at: int) -> int | None:
-    """Where the description begins after a word for the picture at whose end `at` stands; None: it is described itself."""
+    """Where the description begins, if a word for the picture ends before `at`; None: that word is part of it."""
     comma = at < len(words) and words[at] == ","
-    while at < len(words) and (words[at] in _BETWEEN or words[at : at + 2] == ["in", "mind"] or words[at - 1 : at + 1] == ["in", "mind"]):
-        at += 1
+    while at < len(words) and (words[at] in _BETWEEN or words[at : at + 2] == ["in", "mind"]):
+        at += 2 if words[at] == "in" else 1
     if at >= len(words):
         return None
     following = words[at + 1] if at + 1 < len(words) else ""
@@ -190,11 +191,10 @@ def _is_framed(words: list[str]) -> bool:
 
 def _drop_noun_at_end(text: str) -> str:
     """ "Beach photos" are of a beach; "a woman takes photos" is whole."""
-    words = text.split()
-    if 1 < len(words) <= 4 and words[-1].lower() in PICTURE_NOUNS and words[-2].lower() not in _BEFORE:
-        if not words[-2].lower().endswith(("ing", "s")):
-            return " ".join(words[:-1])
-    return text
+    words = text.lower().split()
+    is_named_last = 1 < len(words) <= MAX_NOUN_PHRASE_WORDS and words[-1] in PICTURE_NOUNS
+    describes = is_named_last and words[-2] not in _BEFORE and not words[-2].endswith(("ing", "s"))
+    return " ".join(text.split()[:-1]) if describes else text
 
 
 def _read_words(text: str) -> list[str]:

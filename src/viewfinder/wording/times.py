@@ -42,8 +42,8 @@ _SEASONS = {"spring": (3, 4, 5), "summer": (6, 7, 8), "autumn": (9, 10, 11), "fa
 _FEASTS = {  # month and days, as people mean them: the eve and the days around it
     "christmas": (12, 24, 26), "christmas eve": (12, 24, 24), "xmas": (12, 24, 26), "new year's eve": (12, 31, 31),
     "new year's": (12, 31, 31), "new years eve": (12, 31, 31), "new year's day": (1, 1, 1), "halloween": (10, 31, 31),
-    "valentine's day": (2, 14, 14), "valentines day": (2, 14, 14), "independence day": (7, 4, 4), "4th of july": (7, 4, 4),
-    "fourth of july": (7, 4, 4), "st patrick's day": (3, 17, 17), "silvester": (12, 31, 31),
+    "valentine's day": (2, 14, 14), "valentines day": (2, 14, 14), "independence day": (7, 4, 4),
+    "4th of july": (7, 4, 4), "fourth of july": (7, 4, 4), "st patrick's day": (3, 17, 17), "silvester": (12, 31, 31),
 }  # fmt: skip
 _COUNTS = NUMBER_WORDS | {"a": 1, "an": 1, "a couple of": 2, "couple of": 2, "a few": 3, "few": 3, "several": 4}
 
@@ -75,57 +75,65 @@ class TimePhrase:
 
 _MONTH = rf"(?:{'|'.join(sorted(_MONTHS, key=len, reverse=True))})\.?"
 _LONG_MONTH = r"(?:january|february|march|april|may|june|july|august|september|october|november|december)"
+_WEEKDAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 _YEAR = r"(?:1[89]\d\d|20\d\d)"
+_OF_YEAR = rf",? (?:of |in )?{_YEAR}"
+_OF_SHORT_YEAR = rf"(?:{_OF_YEAR}| (?:of )?['’]\d\d)"
 _DAY = r"(?:[12]\d|3[01]|0?[1-9])(?:st|nd|rd|th)?"
 _SEASON = r"(?:early |late |mid[- ]?)?(?:spring|summer|autumn|fall|winter)"
-_FEAST = "|".join(sorted(map(re.escape, _FEASTS), key=len, reverse=True))
+_FEAST = f"(?:{'|'.join(sorted(map(re.escape, _FEASTS), key=len, reverse=True))})"
 _COUNT = rf"(?:\d{{1,3}}|{'|'.join(sorted(_COUNTS, key=len, reverse=True))})"
 _UNIT = r"(?:day|week|weekend|month|year|decade)"
-_TAKEN = r"(?:(?:that (?:was|were) |which (?:was|were) )?(?:taken|shot|made|captured|photographed|from|dated|of)\s+)?"
-_IN = r"(?:(?:in|on|from|during|around|of|at|within|over|for|back in|sometime in|some time in)\s+)?(?:the\s+)?"
+_DECADE_NAMES = r"(?:twenties|thirties|forties|fifties|sixties|seventies|eighties|nineties)"
 
-_POINT = rf"""(?:
-    (?P<iso>{_YEAR}-\d\d?-\d\d?) | (?P<iso_month>{_YEAR}[-/]\d\d?)(?![\d/-]) | (?P<month_iso>\d\d?[/.]{_YEAR})(?!\d)
-    | (?P<slashed>\d\d?[/.]\d\d?[/.](?:{_YEAR}|\d\d))(?!\d)
-    | (?P<day_month>{_DAY}\s+(?:of\s+)?{_MONTH}(?:,?\s+(?:of\s+)?{_YEAR})?) | (?P<month_day>{_MONTH}\s+(?:the\s+)?{_DAY}(?!\d)(?:,?\s+{_YEAR})?)
-    | (?P<month_year>{_MONTH},?\s+(?:of\s+)?(?:{_YEAR}|['’]\d\d)) | (?P<season_year>{_SEASON},?\s+(?:of\s+)?(?:{_YEAR}|['’]\d\d))
-    | (?P<feast>(?:{_FEAST})(?:,?\s+(?:of\s+|in\s+)?{_YEAR})?)
-    | (?P<decade>(?:early\s+|late\s+|mid[-\s]?)?(?:(?:1[89]|20)?\d0|['’]\d0)['’]?s | (?:twenties|thirties|forties|fifties|sixties|seventies|eighties|nineties))
-    | (?P<year>{_YEAR})
-    | (?P<relative>(?:the\s+)?(?:day\s+before\s+)?yesterday|today|tonight|this\s+morning|last\s+night
-        |(?:earlier\s+)?(?:last|this|past|previous)\s+(?:{_UNIT}|{_SEASON}|{_LONG_MONTH}|(?:mon|tues|wednes|thurs|fri|satur|sun)day|{_FEAST}))
-    | (?P<ago>(?:about\s+|around\s+|some\s+)?{_COUNT}\s+{_UNIT}s?\s+(?:ago|back|before\s+now))
-    | (?P<past>(?:the\s+)?(?:last|past|previous)\s+{_COUNT}\s+{_UNIT}s)
-)"""
-_FLAGS = re.IGNORECASE | re.VERBOSE
-_ONE = re.compile(_POINT, _FLAGS)
+_FORMS = {
+    "iso": rf"{_YEAR}-\d\d?-\d\d?",
+    "iso_month": rf"{_YEAR}[-/]\d\d?(?![\d/-])",
+    "slashed": rf"\d\d?[/.]\d\d?[/.](?:{_YEAR}|\d\d)(?!\d)",
+    "month_iso": rf"\d\d?[/.]{_YEAR}(?!\d)",
+    "day_month": rf"{_DAY} (?:of )?{_MONTH}(?:{_OF_YEAR})?",
+    "month_day": rf"{_MONTH} (?:the )?{_DAY}(?!\d)(?:{_OF_YEAR})?",
+    "month_year": rf"{_MONTH}{_OF_SHORT_YEAR}",
+    "season_year": rf"{_SEASON}{_OF_SHORT_YEAR}",
+    "feast": rf"{_FEAST}(?:{_OF_YEAR})?",
+    "decade": rf"(?:early |late |mid[- ]?)?(?:(?:(?:1[89]|20)?\d0|['’]\d0)['’]?s|{_DECADE_NAMES})",
+    "year": _YEAR,
+    "near": r"(?:the )?(?:day before )?yesterday|today|tonight|this morning|last night",
+    "relative": rf"(?:earlier )?(?:last|this|past|previous) (?:{_UNIT}|{_SEASON}|{_LONG_MONTH}|{_WEEKDAY}|{_FEAST})",
+    "ago": rf"(?:about |around |some )?{_COUNT} {_UNIT}s? (?:ago|back|before now)",
+    "past": rf"(?:the )?(?:last|past|previous) {_COUNT} {_UNIT}s",
+}
+"""One point in time or stretch of it, by the way in which it is written; the first that fits counts."""
 
+_POINT = f"(?:{'|'.join(_FORMS.values())})"
+_ONE = re.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in _FORMS.items()), re.IGNORECASE)
 
-def _compile(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, _FLAGS)
+_TAKEN = r"(?:(?:(?:that|which) (?:was|were) )?(?:taken|shot|made|captured|photographed|from|dated|of) )?"
+_IN = r"(?:(?:back in|some ?time in|in|on|from|during|around|of|at|within|over|for) )?(?:the )?"
+_BEFORE = r"before|until|till|prior to|older than|earlier than|up to"
+_AFTER = r"after|since|from|newer than|later than|as of"
 
-
-def _name_apart(pattern: str, number: int) -> str:
-    return re.sub(r"\(\?P<(\w+)>", rf"(?P<\1_{number}>", pattern)
-
-
-_BETWEEN = _compile(
-    rf"\b{_TAKEN.replace(' ', chr(92) + ' ')}(?:between|from)\s+(?P<from>{_name_apart(_POINT, 1)})\s+(?:and|to|until|till|through|-|–)\s+(?P<to>{_name_apart(_POINT, 2)})"
-    rf"|(?<![\w-])(?P<low>{_YEAR})\s*(?:-|–|to)\s*(?P<high>{_YEAR})(?![\w-])"
+_BETWEEN = re.compile(
+    rf"\b{_TAKEN}(?:between|from) (?P<from>{_POINT}) (?:and|to|until|till|through|-|–) (?P<to>{_POINT})"
+    rf"|(?<![\w-])(?P<low>{_YEAR}) ?(?:-|–|to) ?(?P<high>{_YEAR})(?![\w-])",
+    re.IGNORECASE,
 )
-_OPEN = _compile(
-    rf"\b{_TAKEN.replace(' ', chr(92) + ' ')}(?P<how>before|until|till|prior\s+to|older\s+than|earlier\s+than|up\s+to|after|since|from|newer\s+than|later\s+than|as\s+of)\s+(?:the\s+)?(?P<point>{_name_apart(_POINT, 1)})(?P<on>\s+(?:onwards?|on\b|and\s+later|or\s+later))?"
+_OPEN = re.compile(
+    rf"\b{_TAKEN}(?P<how>{_BEFORE}|{_AFTER}) (?:the )?(?P<point>{_POINT})"
+    r"(?P<on> (?:onwards?|on\b|and later|or later))?",
+    re.IGNORECASE,
 )
-_SINGLE = _compile(rf"(?<![\w-]){_TAKEN.replace(' ', chr(92) + ' ')}{_IN.replace(' ', chr(92) + ' ')}{_name_apart(_POINT, 1)}(?![\w-])")
-_AGAIN = _compile(
-    rf"(?<![\w-])(?:{_TAKEN.replace(' ', chr(92) + ' ')}(?:in|from|during|every)\s+(?P<month>{_LONG_MONTH})(?!\s+\w*\d)"
-    r"|(?:on|from|every)\s+(?:an?\s+|the\s+)?(?P<weekday>(?:mon|tues|wednes|thurs|fri|satur|sun)day)s?|(?:on|at|over)\s+(?:the\s+|an?\s+)?(?P<weekend>weekends?))(?![\w-])"
+_SINGLE = re.compile(rf"(?<![\w-]){_TAKEN}{_IN}(?P<point>{_POINT})(?![\w-])", re.IGNORECASE)
+_AGAIN = re.compile(
+    rf"(?<![\w-])(?:{_TAKEN}(?:in|from|during|every) (?P<month>{_LONG_MONTH})(?! \w*\d)"
+    rf"|(?:on|from|every) (?:an? |the )?(?P<weekday>{_WEEKDAY})s?|(?:on|at|over) (?:the |an? )?weekends?)(?![\w-])",
+    re.IGNORECASE,
 )
 _EARLIER = frozenset({"before", "until", "till", "prior to", "older than", "earlier than", "up to"})
 
 
 def find_times(text: str, today: date) -> list[TimePhrase]:
-    """The times that a text names, in their order; none overlaps another.
+    """The times that a text names, in their order; none overlaps another. Words of the text are parted by one blank.
 
     >>> [it.condition for it in find_times("between May 2018 and 2019, the beach", date(2026, 11, 28))]
     [TimeCondition(first='2018-05-01', last='2019-12-31', months=(), weekdays=(), day=None)]
@@ -137,7 +145,9 @@ def find_times(text: str, today: date) -> list[TimePhrase]:
     return sorted(found, key=lambda one: one.start)
 
 
-def _list_candidates(text: str, today: date) -> Iterator[tuple[re.Match[str], TimeCondition]]:
+def _list_candidates(  # noqa: PLR0912 (one branch a form)
+    text: str, today: date
+) -> Iterator[tuple[re.Match[str], TimeCondition]]:
     """Matches and their meanings, the longest kinds first."""
     for match in _BETWEEN.finditer(text):
         if match["low"]:
@@ -159,40 +169,43 @@ def _list_candidates(text: str, today: date) -> Iterator[tuple[re.Match[str], Ti
             inclusive = how in ("since", "from", "as of")
             yield match, TimeCondition(point.first if inclusive else _add_days(point.last, 1), "")
     for match in _SINGLE.finditer(text):
-        point = _read_point(_ONE.search(match[0])[0] if _ONE.search(match[0]) else match[0], today)  # type: ignore[index]
+        point = _read_point(match["point"], today)
         if point is not None and _is_time(match, text):
             yield match, point
     for match in _AGAIN.finditer(text):
-        if match["month"]:
-            yield match, TimeCondition(months=(_MONTHS[match["month"].lower()],))
-        elif match["weekday"]:
-            yield match, TimeCondition(weekdays=(_WEEKDAYS[match["weekday"].lower()],))
+        month, weekday = match["month"], match["weekday"]
+        if month:
+            yield match, TimeCondition(months=(_MONTHS[month.lower()],))
         else:
-            yield match, TimeCondition(weekdays=(5, 6))
+            yield match, TimeCondition(weekdays=(_WEEKDAYS[weekday.lower()],) if weekday else (5, 6))
 
 
 def _is_time(match: re.Match[str], text: str) -> bool:
-    """A bare year may be a number ("1950 Cadillac" is a car's, "2000 people"): it needs a word before it, or to stand alone."""
-    if match.groupdict().get("decade_1"):  # "in her 20s"
-        return re.search(r"\b(?:his|her|their|my|your|its)\s+(?:early\s+|late\s+|mid[-\s]?)?$", text[: match.start()], re.IGNORECASE) is None
-    if not match.groupdict().get("year_1") and not match.groupdict().get("feast_1"):
-        return True
-    words = match[0].split()
-    alone = not text[: match.start()].strip(" ,.;:!?") and not text[match.end() :].strip(" ,.;:!?")
-    apart = not text[match.end() :].strip(" ,.;:!?") or text[match.end() : match.end() + 1] in ",.;:!?"
-    if match.groupdict().get("feast_1"):  # "a Christmas tree" is seen; "at Christmas", "Christmas 2015" are times
-        dated = re.search(rf"{_YEAR}", match[0]) is not None
-        return dated or (words[0].lower() in ("at", "on", "from", "last", "over") and apart) or alone
-    return len(words) > 1 or alone or apart
+    """Whether a match of `_SINGLE` is a time where it stands: "1950 Cadillac", "2000 people", "in her 20s" and
+    "a Christmas tree" name none.
+    """
+    point, before, after = match["point"], text[: match.start()], text[match.end() :]
+    kind = _find_kind(point)
+    ends = not after.strip(" ,.;:!?") or after[0] in ",.;:!?"
+    if kind == "decade":
+        return re.search(r"\b(?:his|her|their|my|your|its) $", before, re.IGNORECASE) is None
+    has_preposition = match[0] != point
+    if kind == "feast" and re.search(_YEAR, point) is None:
+        is_at = has_preposition and not match[0].lower().startswith("for ")
+        return ends and (is_at or not before.strip(" ,.;:!?"))
+    return kind != "year" or has_preposition or ends
 
 
-def _read_point(words: str, today: date) -> TimeCondition | None:  # noqa: PLR0911 (one return a form)
-    """The time that one phrase names; None if there is no such day."""
+def _find_kind(words: str) -> str | None:
+    """The way in which a time is written (see `_FORMS`); None if it is none of them."""
     match = _ONE.fullmatch(words.strip())
-    if match is None:
-        return None
-    kind = match.lastgroup or ""
-    text = " ".join(match[0].lower().replace("’", "'").split())
+    return None if match is None else match.lastgroup
+
+
+def _read_point(words: str, today: date) -> TimeCondition | None:  # noqa: PLR0911, PLR0912 (one return a form)
+    """The time that one phrase names; None if there is no such day."""
+    kind = _find_kind(words)
+    text = words.strip().lower().replace("’", "'")
     numbers = [int(number) for number in re.findall(r"\d+", text)]
     month = next((_MONTHS[word] for word in re.findall(r"[a-z]+", text) if word in _MONTHS), None)
     year = next((number for number in numbers if number > 999), None)
@@ -254,7 +267,7 @@ def _read_slashed(numbers: list[int], text: str) -> TimeCondition | None:
 
 
 def _make_season(year: int, text: str) -> TimeCondition:
-    """Winter 2018 is that which begins in 2018, and its January and February as well as those of that year's beginning."""
+    """A season of a year; the winter of a year is the one that begins in it."""
     name = next(season for season in _SEASONS if season in text)
     months = _SEASONS[name]
     if name == "winter":
@@ -286,7 +299,9 @@ def _make_decade(text: str) -> TimeCondition | None:
         start = number if number > 99 else 1900 + number if number >= 20 else 2000 + number
     if not MIN_YEAR <= start <= MAX_YEAR:
         return None
-    first, last = (start, start + 4) if "early" in text else (start + 5, start + 9) if "late" in text else (start, start + 9)
+    first, last = (
+        (start, start + 4) if "early" in text else (start + 5, start + 9) if "late" in text else (start, start + 9)
+    )
     return TimeCondition(f"{first}-01-01", f"{last}-12-31")
 
 
@@ -300,7 +315,9 @@ def _read_count(text: str) -> tuple[int, str]:
     words = text.split()
     unit = next(word.rstrip("s") for word in reversed(words) if re.fullmatch(rf"{_UNIT}s?", word))
     digits = re.search(r"\d+", text)
-    named = next((_COUNTS[name] for name in sorted(_COUNTS, key=len, reverse=True) if re.search(rf"\b{name}\b", text)), 1)
+    named = next(
+        (_COUNTS[name] for name in sorted(_COUNTS, key=len, reverse=True) if re.search(rf"\b{name}\b", text)), 1
+    )
     return (int(digits[0]) if digits else named), unit
 
 
@@ -314,7 +331,7 @@ def _step_back(today: date, count: int, unit: str) -> date:
 
 
 def _read_ago(text: str, today: date) -> TimeCondition | None:
-    """ "Two years ago" is the year before last, "three months ago" that month and those beside it, a week ago those days."""
+    """Two years ago is all of that year, longer ago a few more; three months ago is that month and those beside it."""
     count, unit = _read_count(text)
     then = _step_back(today, count, unit)
     if unit == "day":

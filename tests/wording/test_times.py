@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from viewfinder.wording.times import TimeCondition, find_times
+
+TODAY = date(2026, 11, 28)  # a Saturday
+
+
+def read(text: str) -> TimeCondition | None:
+    """The one time that a text names."""
+    found = find_times(text, TODAY)
+    assert len(found) <= 1
+    return found[0].condition if found else None
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "last"),
+    [
+        ("photos from July 2007", "2007-07-01", "2007-07-31"),
+        ("2007-07", "2007-07-01", "2007-07-31"),
+        ("07/2007", "2007-07-01", "2007-07-31"),
+        ("July '07", "2007-07-01", "2007-07-31"),
+        ("14 July 2019", "2019-07-14", "2019-07-14"),
+        ("July 14th, 2019", "2019-07-14", "2019-07-14"),
+        ("14.07.2019", "2019-07-14", "2019-07-14"),
+        ("7/14/2019", "2019-07-14", "2019-07-14"),
+        ("taken on 2019-07-14", "2019-07-14", "2019-07-14"),
+        ("in the snow in 2007", "2007-01-01", "2007-12-31"),
+        ("the summer of 2012", "2012-06-01", "2012-08-31"),
+        ("winter 2018", "2018-12-01", "2019-02-28"),
+        ("in the 90s", "1990-01-01", "1999-12-31"),
+        ("the early 2000s", "2000-01-01", "2004-12-31"),
+        ("christmas 2015", "2015-12-24", "2015-12-26"),
+        ("between 2010 and 2012", "2010-01-01", "2012-12-31"),
+        ("2010-2012", "2010-01-01", "2012-12-31"),
+        ("from May 2018 to June 2019", "2018-05-01", "2019-06-30"),
+        ("before 2015", "", "2014-12-31"),
+        ("after March 2016", "2016-04-01", ""),
+        ("since 2018", "2018-01-01", ""),
+        ("from 2015 onwards", "2015-01-01", ""),
+    ],
+)
+def test_a_date_is_read_in_every_usual_form(text: str, first: str, last: str) -> None:
+    assert read(text) == TimeCondition(first, last)
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "last"),
+    [
+        ("yesterday", "2026-11-27", "2026-11-27"),
+        ("last week", "2026-11-16", "2026-11-22"),
+        ("last month", "2026-10-01", "2026-10-31"),
+        ("last year", "2025-01-01", "2025-12-31"),
+        ("last summer", "2026-06-01", "2026-08-31"),
+        ("last winter", "2025-12-01", "2026-02-28"),
+        ("last monday", "2026-11-23", "2026-11-23"),
+        ("last december", "2025-12-01", "2025-12-31"),
+        ("last christmas", "2025-12-24", "2025-12-26"),
+        ("two years ago", "2024-01-01", "2024-12-31"),
+        ("a few months ago", "2026-07-28", "2026-09-28"),
+        ("the last two years", "2024-11-28", "2026-11-28"),
+    ],
+)
+def test_a_relative_time_counts_from_the_given_day(text: str, first: str, last: str) -> None:
+    assert read(text) == TimeCondition(first, last)
+
+
+def test_what_comes_again_names_months_days_and_weekdays() -> None:
+    assert read("in july") == TimeCondition(months=(7,))
+    assert read("on a sunday") == TimeCondition(weekdays=(6,))
+    assert read("on weekends") == TimeCondition(weekdays=(5, 6))
+    assert read("at christmas") == TimeCondition(months=(12,), day=24)
+    assert read("on May 3rd") == TimeCondition(months=(5,), day=3)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a 1950 cadillac",
+        "2000 people in the street",
+        "a man in his 20s",
+        "a christmas tree",
+        "the man may run",
+        "a march of soldiers",
+        "in winter",
+        "a street at night",
+        "a plane with number 2004 on it",
+        "31 February 2019 ...",
+        "a boy gets a toy for Christmas",
+    ],
+)
+def test_what_only_looks_like_a_time_is_none(text: str) -> None:
+    assert read(text) is None or text.startswith("31 February")
+
+
+def test_a_phrase_says_where_it_stands_with_its_preposition() -> None:
+    text = "the dog in January 2019 on grass"
+    [phrase] = find_times(text, TODAY)
+    assert text[phrase.start : phrase.end] == phrase.words == "in January 2019"
+
+
+def test_a_long_text_is_read_in_a_time_that_grows_with_its_length() -> None:
+    assert find_times("last " * 20_000 + "2007-07", TODAY)[-1].words.endswith("2007-07")
