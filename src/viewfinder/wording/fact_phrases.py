@@ -1,0 +1,190 @@
+"""Facts that a sentence names of a picture, besides its looks: when, where, who, by which camera, which file.
+
+    find_fact_phrases("the dog in Lisbon in July 2007", date(2026, 11, 28), {"place": {"lisbon": ("Lisbon",)}})
+
+gives a place and a time. Times, stars, shapes and kinds of files are read by closed lists; persons, places, cameras and
+folders only where a picture has them, by their names, whole or in part.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date
+from typing import Literal
+
+from viewfinder.wording.times import TimeCondition, find_times
+
+Kind = Literal["time", "person", "place", "camera", "folder", "rating", "shape", "file kind"]
+NAMED: tuple[Kind, ...] = ("person", "place", "camera", "folder")
+"""Kinds that are found by the names that pictures have."""
+
+Names = Mapping[str, tuple[str, ...]]
+"""What people may call something, in lower case, and the values that it means: "nikon" -> all cameras of that maker."""
+
+
+@dataclass(frozen=True)
+class FactPhrase:
+    """A phrase from character `start` to `end` of a sentence, and the fact that it names.
+
+    `values` are those that any of which will do: of persons, places, cameras and folders as the pictures have them, of
+    ratings "4..5", of shapes "tall", "wide", "square", "panorama", of kinds of files formats or "screenshot".
+    """
+
+    kind: Kind
+    words: str
+    start: int
+    end: int
+    values: tuple[str, ...] = ()
+    time: TimeCondition | None = None
+
+
+_PICTURE = r"(?:photos?|pictures?|pics?|images?|shots?|ones?|format|orientation|mode)"
+_STARS = r"(?P<count>[1-5]|one|two|three|four|five)"
+_COUNTS = {"one": "1", "two": "2", "three": "3", "four": "4", "five": "5"}
+_RATING = re.compile(
+    rf"(?:(?:rated|with|having|of) )?(?:(?P<least>at least|minimum) )?{_STARS}(?:[- ]stars|[- ]star(?= {_PICTURE}|$))(?P<more> or (?:more|better)|\+| and up)?"
+    rf"|rated (?:(?P<least_2>at least) )?{_STARS.replace('count', 'count_2')}(?P<more_2> or (?:more|better)|\+| and up)?"
+    r"|(?P<best>(?:my )?(?:best rated|top rated|highest rated))",
+    re.IGNORECASE,
+)
+_SHAPES = {
+    "tall": r"vertical|upright|portrait[- ](?:format|orientation|mode)|in portrait(?= ?$)",
+    "wide": r"horizontal|landscape[- ](?:format|orientation|mode)|in landscape format",
+    "square": r"square",
+    "panorama": r"panoramic|panoramas?",
+}
+_SHAPE = re.compile("|".join(f"(?P<{shape}>{words})" for shape, words in _SHAPES.items()), re.IGNORECASE)
+_KINDS = {
+    "screenshot": r"screen ?shots?|screen captures?|screen grabs?",
+    "RAW": r"raw (?:files?|photos?|pictures?|images?)|raws",
+    "PNG": r"pngs?(?: files?| images?)?",
+    "JPEG": r"jpe?gs?(?: files?| images?)?",
+    "GIF": r"gifs?(?: files?| images?)?",
+    "HEIF": r"hei[cf]s?(?: files?| images?)?",
+    "TIFF": r"tiffs?(?: files?| images?)?",
+    "WEBP": r"webps?(?: files?| images?)?",
+}
+_KIND = re.compile(
+    rf"(?<![\w.])(?:(?:as|in|is|are) (?:an? )?)?(?:{'|'.join(f'(?P<k{at}>{words})' for at, words in enumerate(_KINDS.values()))})(?![\w])",
+    re.IGNORECASE,
+)
+
+_BEFORE_NAME = {
+    "person": r"(?:with|of|and|by|from|showing|for|where|when|is|me and|,)",
+    "place": r"(?:in|at|from|near|of|around|to|visiting|on|over|outside|inside|towards?|through|,)",
+    "camera": r"(?:with|on|by|from|using|of)",
+    "folder": r"(?:in|from|inside|of|under|within)",
+}
+_TAKEN = r"(?:(?:that |which )?(?:(?:was|were|is|are) )?(?:taken|shot|made|captured|photographed|lives?|lying|stored|saved|i took|we took) )?"
+_FOLDER_WORD = r"(?:(?:the|my|our) )?(?:folders?|director(?:y|ies)|albums?)(?: (?:called|named))?"
+MAX_NAME_WORDS = 6
+
+
+def find_fact_phrases(text: str, today: date, names: Mapping[Kind, Names]) -> list[FactPhrase]:
+    """The facts that a text names, in their order; none overlaps another. Words of the text are parted by one blank."""
+    found: list[FactPhrase] = []
+    for phrase in (
+        *_find_folders(text, names.get("folder", {})),
+        *_find_times(text, today),
+        *_find_named(text, names),
+        *_find_ratings(text),
+        *_find_shapes(text),
+        *_find_file_kinds(text),
+    ):
+        if all(phrase.end <= one.start or phrase.start >= one.end for one in found):
+            found.append(phrase)
+    return sorted(found, key=lambda phrase: phrase.start)
+
+
+def _find_times(text: str, today: date) -> Iterator[FactPhrase]:
+    for one in find_times(text, today):
+        yield FactPhrase("time", one.words, one.start, one.end, time=one.condition)
+
+
+def _find_folders(text: str, folders: Names) -> Iterator[FactPhrase]:
+    """ "In the folder 2007-07 Italy", "in my Italy album": the longest run of words that names a folder."""
+    for match in re.finditer(rf"\b{_TAKEN}(?:in|from|inside|of|under|within)? ?{_FOLDER_WORD} ", text, re.IGNORECASE):
+        if (named := _find_longest_name(text, match.end(), folders)) is not None:
+            end, values = named
+            yield FactPhrase("folder", text[match.start() : end].strip(), match.start(), end, values)
+    for match in re.finditer(r"\b(?:in|from|inside) (?:the|my|our) ", text, re.IGNORECASE):
+        named = _find_longest_name(text, match.end(), folders)
+        if named is not None and (after := re.match(r" (?:folder|directory|album)\b", text[named[0] :], re.IGNORECASE)):
+            end = named[0] + after.end()
+            yield FactPhrase("folder", text[match.start() : end], match.start(), end, named[1])
+
+
+def _find_named(text: str, names: Mapping[Kind, Names]) -> Iterator[FactPhrase]:
+    starts = [match.start() for match in re.finditer(r"(?<![\w'’-])\w", text)]
+    for kind in ("camera", "person", "place"):
+        known = names.get(kind, {})
+        if not known:
+            continue
+        for start in starts:
+            named = _find_longest_name(text, start, known)
+            if named is None:
+                continue
+            # "A girl with an iPhone" holds one.
+            articles = "the|my|our|his|her|old|new" + ("" if kind == "camera" else "|an?")
+            leading = rf"(?:^|(?<=\s)){_TAKEN}{_BEFORE_NAME[kind]} (?:(?:{articles}) )*$"
+            before = re.search(leading, text[:start], re.IGNORECASE)
+            alone = not text[:start].strip(" ,.;:!?") and not text[named[0] :].strip(" ,.;:!?")
+            is_name = text[start].isupper() and kind != "camera"
+            if before is not None or alone or is_name:
+                begin = start if before is None else before.start()
+                yield FactPhrase(kind, text[begin : named[0]].strip(" ,"), begin, named[0], named[1])
+
+
+def _find_longest_name(text: str, start: int, names: Names) -> tuple[int, tuple[str, ...]] | None:
+    """Where the longest name ends that begins at a character, and what it means."""
+    ends = [start + match.end() for match in re.finditer(r"[\w'’.&/-]*\w", text[start : start + 120])][:MAX_NAME_WORDS]
+    for end in reversed(ends):
+        if (values := names.get(text[start:end].lower())) is not None:
+            return end, values
+    return None
+
+
+def _find_ratings(text: str) -> Iterator[FactPhrase]:
+    for match in _RATING.finditer(text):
+        said = match["count"] or match["count_2"]
+        if match["best"]:
+            values = ("5",)
+        else:
+            least = _COUNTS.get(said.lower(), said)
+            is_open = any(match[name] for name in ("least", "more", "least_2", "more_2"))
+            values = (f"{least}..5",) if is_open else (least,)
+        yield FactPhrase("rating", match[0], match.start(), match.end(), values)
+
+
+def _find_shapes(text: str) -> Iterator[FactPhrase]:
+    """ "Vertical photos": only beside a word for pictures, or at an end; "vertical lines" are seen."""
+    for match in _SHAPE.finditer(text):
+        before, after = text[: match.start()].strip(" ,.;:!?"), text[match.end() :].lstrip()
+        of_picture = re.match(rf"{_PICTURE}\b", after, re.IGNORECASE)
+        says_format = re.search(r"format|orientation|mode|panorama", match[0], re.IGNORECASE)
+        if of_picture or says_format or not (before or after):
+            yield FactPhrase("shape", match[0], match.start(), match.end(), (match.lastgroup or "",))
+
+
+def _find_file_kinds(text: str) -> Iterator[FactPhrase]:
+    for match in _KIND.finditer(text):
+        at = next(at for at in range(len(_KINDS)) if match[f"k{at}"])
+        yield FactPhrase("file kind", match[0], match.start(), match.end(), (list(_KINDS)[at],))
+
+
+def remove_phrases(text: str, phrases: list[FactPhrase]) -> str:
+    """The text without some of its phrases, and without the marks and small words that this leaves at its ends.
+
+    >>> remove_phrases("the dog in July 2007", [FactPhrase("time", "in July 2007", 8, 20)])
+    'the dog'
+    """
+    kept, at = [], 0
+    for phrase in sorted(phrases, key=lambda one: one.start):
+        kept.append(text[at : phrase.start])
+        at = phrase.end
+    rest = " ".join("".join([*kept, text[at:]]).split()) if phrases else text
+    rest = re.sub(r"\s+([,.;:!?])", r"\1", rest)
+    rest = re.sub(r"^(?:and|of|,)\s+|(?:^|\s)(?:and|with|in|on|at|from|of|,|that (?:was|were))\s*$", "", rest)
+    return rest.strip(" ,;:-")
