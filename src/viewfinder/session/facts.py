@@ -1,0 +1,147 @@
+"""Facts that were said, as evidence: how much likelier each picture is meant, given what its files say of it."""
+
+from __future__ import annotations
+
+from calendar import monthrange
+from collections.abc import Callable
+from datetime import date
+from functools import partial
+
+import numpy as np
+from jaxtyping import Bool
+
+from viewfinder.query import LikelihoodRatios
+from viewfinder.search.gallery import Gallery
+from viewfinder.session.reading import COLUMNS
+from viewfinder.store.rows import AttributeColumn
+from viewfinder.wording.fact_phrases import FactPhrase
+from viewfinder.wording.numbers import to_number
+from viewfinder.wording.times import TimeCondition
+
+WRONG_FACT = 0.002
+"""How often what is said of a picture's time, place, people, camera or file does not hold for the one that is meant."""
+
+MIN_SHARE, MAX_SHARE = 0.02, 0.98
+"""Bounds of the share of pictures that a fact holds for, where it is not known of a picture."""
+
+MAX_TALL_RATIO, MIN_WIDE_RATIO, MAX_SQUARE_RATIO, MIN_PANORAMA_RATIO = 0.95, 1.05, 1.05, 2.0
+"""Width over height of upright, wide, square and panoramic pictures."""
+
+Held = tuple[Bool[np.ndarray, " n"], Bool[np.ndarray, " n"]]
+"""Which pictures a fact holds for, and of which it is known whether it does."""
+
+
+def count_pictures(phrase: FactPhrase, gallery: Gallery) -> int:
+    """How many pictures a fact holds for."""
+    holds_n, _ = find_holding(phrase, gallery)
+    return int(np.count_nonzero(holds_n))
+
+
+def weigh_fact(phrase: FactPhrase, gallery: Gallery) -> LikelihoodRatios | None:
+    """How much likelier each picture is meant if this is said of it, in nats; None where it holds for none.
+
+    Of a picture of which it is not known whether the fact holds, it holds as often as of the others.
+    """
+
+    def weigh() -> LikelihoodRatios | None:
+        holds_n, known_n = find_holding(phrase, gallery)
+        if not holds_n.any():
+            return None
+        share = float(np.clip(holds_n.sum() / max(known_n.sum(), 1), MIN_SHARE, MAX_SHARE))
+        chance_n = np.where(holds_n, 1 - WRONG_FACT, np.where(known_n, WRONG_FACT, share))
+        return LikelihoodRatios(np.asarray(np.log(chance_n / chance_n.mean()), np.float32), None)
+
+    return gallery.remember(("fact", phrase.kind, phrase.values, phrase.time), weigh)
+
+
+def find_holding(phrase: FactPhrase, gallery: Gallery) -> Held:
+    """Which pictures a fact holds for, and of which it is known whether it does."""
+    match phrase.kind:
+        case "time":
+            assert phrase.time is not None
+            return _match_column(gallery, "captured", partial(meets_time, phrase.time))
+        case "rating":
+            return _match_column(gallery, "rating", partial(_meets_rating, phrase.values[0]))
+        case "shape":
+            return _match_shape(gallery, phrase.values[0])
+        case "file kind" if phrase.values[0] == "screenshot":
+            holds_n, _ = _match_column(
+                gallery, "file", lambda name: "screenshot" in name.lower().replace(" ", "").replace("_", "")
+            )
+            return holds_n, np.ones(len(gallery), bool)
+        case "file kind":
+            return _match_column(gallery, "format", lambda name: name == phrase.values[0])
+        case _:
+            wanted = frozenset(phrase.values)
+            holds_n, known_n = np.zeros(len(gallery), bool), np.zeros(len(gallery), bool)
+            for name in COLUMNS[phrase.kind]:
+                of_column = _match_column(gallery, name, wanted.__contains__)
+                holds_n |= of_column[0]
+                known_n |= of_column[1]
+            return holds_n, known_n
+
+
+def _match_column(gallery: Gallery, name: str, meets: Callable[[str], bool | None]) -> Held:
+    """Pictures with a value in a column that meets a condition, and those whose values tell; None: a value does not."""
+    column: AttributeColumn = gallery.snapshot.column(name)
+    told = [meets(value) for value in column.values]
+    holds_n, known_n = np.zeros(len(column), bool), np.zeros(len(column), bool)
+    holds_n[column.rows[np.array([it is True for it in told], bool)[column.codes]]] = True
+    known_n[column.rows[np.array([it is not None for it in told], bool)[column.codes]]] = True
+    return holds_n, known_n
+
+
+def meets_time(wanted: TimeCondition, day: str) -> bool | None:
+    """Whether a day, month or year in ISO form meets a condition; None where it is too coarse to tell.
+
+    >>> july = TimeCondition("2007-07-01", "2007-07-31")
+    >>> [meets_time(july, day) for day in ("2007-07-14", "2008", "2007")]
+    [True, False, None]
+    """
+    parts = [int(part) for part in day[:10].split("-") if part.isdigit()]
+    if not parts or (len(parts) > 1 and not 1 <= parts[1] <= 12):
+        return None
+    year, month = parts[0], parts[1] if len(parts) > 1 else None
+    first = "-".join([f"{year:04d}", f"{month or 1:02d}", f"{parts[2] if len(parts) > 2 else 1:02d}"])
+    last_month = month or 12
+    last_day = parts[2] if len(parts) > 2 else monthrange(max(year, 1), last_month)[1]
+    last = f"{year:04d}-{last_month:02d}-{last_day:02d}"
+    if (wanted.first and last < wanted.first) or (wanted.last and first > wanted.last):
+        return False
+    is_inside = (not wanted.first or first >= wanted.first) and (not wanted.last or last <= wanted.last)
+    again = _meets_what_comes_again(wanted, parts)
+    return again if is_inside else False if again is False else None
+
+
+def _meets_what_comes_again(wanted: TimeCondition, parts: list[int]) -> bool | None:
+    """Whether a date lies in the months, on the day and the weekdays that are wanted."""
+    if wanted.months and (len(parts) < 2 or parts[1] not in wanted.months):
+        return None if len(parts) < 2 else False
+    if wanted.day is not None and (len(parts) < 3 or parts[2] != wanted.day):
+        return None if len(parts) < 3 else False
+    if wanted.weekdays:
+        try:
+            return date(*parts[:3]).weekday() in wanted.weekdays if len(parts) > 2 else None
+        except ValueError:
+            return None
+    return True
+
+
+def _meets_rating(wanted: str, value: str) -> bool | None:
+    """ "4..5", or "5", against the stars of a picture."""
+    stars = to_number(value)
+    low, _, high = wanted.partition("..")
+    return None if stars is None else float(low) <= stars <= float(high or low)
+
+
+def _match_shape(gallery: Gallery, shape: str) -> Held:
+    sizes_2n = np.array([gallery.snapshot.size(row) for row in range(len(gallery))], np.float64).reshape(-1, 2).T
+    known_n = (sizes_2n > 0).all(axis=0)
+    ratio_n = np.divide(sizes_2n[0], sizes_2n[1], out=np.ones(len(gallery)), where=known_n)
+    holds_n = {
+        "tall": ratio_n < MAX_TALL_RATIO,
+        "wide": ratio_n > MIN_WIDE_RATIO,
+        "square": (ratio_n <= MAX_SQUARE_RATIO) & (ratio_n >= 1 / MAX_SQUARE_RATIO),
+        "panorama": (ratio_n >= MIN_PANORAMA_RATIO) | (ratio_n <= 1 / MIN_PANORAMA_RATIO),
+    }[shape]
+    return np.asarray(holds_n & known_n), known_n

@@ -1,0 +1,130 @@
+"""What a person says, read with what is known of the pictures: the description in it, spelt right, and facts.
+
+    read_sentence("do you have that photo of a dgo in the snow from January 2019?", gallery, today)
+
+gives the description "a dog in the snow", the correction dog for dgo, and the time January 2019. The same sentence is
+read once for the same pictures; what it means on another day is read anew.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date
+
+from viewfinder.search.gallery import Gallery
+from viewfinder.wording.fact_phrases import NAMED, FactPhrase, Kind, Names, find_fact_phrases, remove_phrases
+from viewfinder.wording.framing import PICTURE_NOUNS, take_content
+from viewfinder.wording.lexicon import is_english_word
+from viewfinder.wording.spelling import Correction, correct_spelling
+from viewfinder.wording.stems import WORD, stem
+from viewfinder.wording.stop_words import WITHOUT_CONTENT
+
+COLUMNS: dict[Kind, tuple[str, ...]] = {
+    "person": ("persons",),
+    "place": ("place", "city", "region", "country"),
+    "camera": ("camera",),
+    "folder": ("folder",),
+}
+"""The columns that have the names of each kind."""
+
+MIN_NAME_LETTERS = 3
+"""Letters of a part of a name that stands for all of it."""
+
+_OF_MAKERS = frozenset(
+    "corporation camera company co corp inc ltd digital imaging optical electronics the ag gmbh".split()
+)
+"""Words in the names of cameras that nobody says."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a sentence is read as.
+
+    Attributes:
+        text: the sentence as it was said.
+        content: the description of the picture in it, "" if it only names facts.
+        corrections: the words that were read as others.
+        facts: what it says of the picture besides its looks.
+    """
+
+    text: str
+    content: str
+    corrections: tuple[Correction, ...] = ()
+    facts: tuple[FactPhrase, ...] = ()
+
+
+def read_sentence(text: str, gallery: Gallery, today: date) -> Reading:
+    """A sentence, read for these pictures on a given day."""
+    return gallery.remember(("reading", text, today.toordinal()), lambda: _read(text, gallery, today))
+
+
+def _read(text: str, gallery: Gallery, today: date) -> Reading:
+    plain = " ".join(text.split())
+    facts = tuple(find_fact_phrases(plain, today, list_names(gallery)))
+    content = take_content(remove_phrases(plain, list(facts)))
+    if facts and all(
+        word.lower() in PICTURE_NOUNS or word.lower() in WITHOUT_CONTENT for word in WORD.findall(content)
+    ):
+        content = ""  # "photos from July 2007" are any photos
+    vocabulary = Vocabulary(gallery)
+    content, corrections = correct_spelling(content, vocabulary.is_known, vocabulary.find_share)
+    return Reading(text, content, corrections, facts)
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The words that are known: English, those that people say of pictures, and those written about these pictures."""
+
+    gallery: Gallery
+
+    def is_known(self, word: str) -> bool:
+        """Whether there is such a word, in lower case."""
+        return is_english_word(word) or self._is_written(word)
+
+    def find_share(self, word: str) -> float | None:
+        """log10 of the share of descriptions, or of these pictures' texts, that have a word; None if none has."""
+        calibration, words = self.gallery.encoder.calibration, self.gallery.words
+        shares = []
+        if calibration is not None and (share := calibration.familiar.get(stem(word))) is not None:
+            shares.append(share)
+        if words is not None and (count := len(words.rows(stem(word)))):
+            shares.append(math.log10(count / len(self.gallery)))
+        return max(shares, default=None)
+
+    def _is_written(self, word: str) -> bool:
+        return self.gallery.words is not None and len(self.gallery.words.rows(stem(word))) > 0
+
+
+def list_names(gallery: Gallery) -> dict[Kind, Names]:
+    """What people may call the persons, places, cameras and folders of these pictures."""
+    return gallery.remember(("names",), lambda: {kind: _list_names_of(kind, gallery) for kind in NAMED})
+
+
+def _list_names_of(kind: Kind, gallery: Gallery) -> Names:
+    there = {name.casefold(): name for name in gallery.snapshot.columns()}
+    columns = [gallery.snapshot.column(there[name]) for name in COLUMNS[kind] if name in there]
+    meant: defaultdict[str, dict[str, None]] = defaultdict(dict)
+    for value in (value for column in columns for value in column.values):
+        for name in _list_calls(kind, value):
+            meant[name][value] = None
+    return {name: tuple(values) for name, values in meant.items()}
+
+
+def _list_calls(kind: Kind, value: str) -> Iterable[str]:
+    """The whole name, and the parts of it that people use: a first name, a maker, a model, a word of a folder's name."""
+    whole = " ".join(value.lower().split())
+    words = whole.replace("_", " ").split()
+    yield whole
+    if kind == "place":
+        return
+    if kind == "camera":
+        words = [word for word in words if word not in _OF_MAKERS]
+        yield from (" ".join(words[at:end]) for at in range(len(words)) for end in range(at + 1, len(words) + 1))
+    elif kind == "person":
+        yield from words
+    else:
+        yield " ".join(words)
+        yield from (word for word in words if len(word) >= MIN_NAME_LETTERS and not word.replace("-", "").isdigit())
