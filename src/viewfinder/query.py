@@ -12,7 +12,7 @@ from typing import Literal, Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Float, Float32, Int, Int64
 
-from viewfinder.conversation import Answer, PictureId, Turn
+from viewfinder.conversation import PictureId, Turn
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,20 +275,18 @@ class Operation:
 
 @dataclass(frozen=True)
 class Evidence:
-    """An answer, weighted by how likely each picture is to be answered that way: the session adds it to any query.
+    """An answer or a fact that was said, weighted by how likely each picture is: the session adds it to any query.
 
-    `ratios` gives the numbers, so that a search knows nothing of questions, and a query that is kept holds none of
-    them; None: what the question was about has gone.
+    `label` is for people ("Who is in it? a man"), `short` for a chip ("person: a man"). `ratios` gives the numbers, so
+    that a search knows nothing of questions, and a query that is kept holds none of them; None: what the question was
+    about has gone, or the fact holds for no picture. `is_fact`: it says what files know, and is looked for by itself.
     """
 
     turn: int
-    answer: Answer
+    label: str
+    short: str
     ratios: Callable[[], LikelihoodRatios | None]
-
-    @property
-    def label(self) -> str:
-        """As it is shown to people."""
-        return f"{self.answer.question.text} {self.answer.text}"
+    is_fact: bool = False
 
 
 @dataclass(frozen=True)
@@ -332,3 +330,8 @@ class Query:
     operations: tuple[Operation, ...] = ()
     evidence: tuple[Evidence, ...] = ()
     word_matches: tuple[WordMatch, ...] = ()
+
+    @property
+    def looks_for_something(self) -> bool:
+        """Whether anything was said that orders pictures: their looks, or facts."""
+        return bool(self.parts) or any(known.is_fact for known in self.evidence)

@@ -163,6 +163,11 @@ class Gallery:
     def __len__(self) -> int:
         return len(self.snapshot.matrix_nd)
 
+    @property
+    def matches_words(self) -> bool:
+        """Whether people speak to it: what they say is then read for content, facts and words written here."""
+        return self._match_words
+
     @cached_property
     def key(self) -> tuple[str, ...]:
         """Differs for every state of the library, and for every encoder."""

@@ -11,12 +11,15 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from viewfinder.conversation import PictureId
-from viewfinder.query import Query
+from viewfinder.query import LikelihoodRatios, Query
 from viewfinder.search.gallery import MIN_SORTED, Gallery, Scores
 from viewfinder.search.hits import Hit, PicturePath
 from viewfinder.search.near_scores import NearScores
 from viewfinder.search.region_scores import TIE
 from viewfinder.search.verdicts import Judgement, Verdict, find_unheard, judge_matches, judge_result, outlier_chance
+
+LIKELY_BY_FACTS = 0.9
+"""The chance of a picture for which all facts hold, where nothing else was said."""
 
 
 class Ranking:
@@ -44,7 +47,7 @@ class Ranking:
     @property
     def total(self) -> int:
         """How many pictures are ranked, without rejected ones and those that filters leave out."""
-        if not self.query.parts:
+        if not self.query.looks_for_something:
             return 0
         return self.scores.count_open(self._allowed_n)
 
@@ -77,14 +80,32 @@ class Ranking:
         """How likely pictures are to be what was said; without words, how far they stand out."""
         if not rows:
             return []
+        said = [LIKELY_BY_FACTS] * len(rows)
         if self._judgement is not None:
-            return self._judgement.matches(rows)
+            said = self._judgement.matches(rows)
+        if self._facts:
+            return [chance * held for chance, held in zip(said, self._weigh_facts(rows), strict=True)]
+        if self._judgement is not None:
+            return said
         spread = self.scores.spread
         return [outlier_chance(score, spread.mean, spread.deviation) for score in self._round_scores(rows)]
 
+    @cached_property
+    def _facts(self) -> tuple[LikelihoodRatios, ...]:
+        """What the facts that were said tell, of those that hold for any picture."""
+        told = (known.ratios() for known in self.query.evidence if known.is_fact)
+        return tuple(ratios for ratios in told if ratios is not None)
+
+    def _weigh_facts(self, rows: Sequence[int]) -> list[float]:
+        """How much less likely pictures are to be meant than one for which all facts hold: 1 for these."""
+        rows_k, lost_k = np.asarray(rows, np.int64), np.zeros(len(rows))
+        for ratios in self._facts:
+            lost_k += ratios.at(rows_k) - ratios.nats_k.max()
+        return [float(chance) for chance in np.exp(lost_k)]
+
     def best(self, count: int) -> Int[np.ndarray, " k"]:
         """Rows of the best pictures, ties by id; none while nothing is looked for."""
-        if not self.query.parts:
+        if not self.query.looks_for_something:
             return np.zeros(0, np.int64)
         if self._rows_k is None or count > len(self._rows_k):
             self._rows_k = self.scores.best(max(count, MIN_SORTED), self._allowed_n)

@@ -9,12 +9,14 @@ from functools import partial
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int
 
-from viewfinder.conversation import Answer, Like, Node, Turn
+from viewfinder.conversation import Answer, Like, Node, Say, Turn
 from viewfinder.encoders.tags import TagVectors
 from viewfinder.query import Evidence, LikelihoodRatios
 from viewfinder.questioners.answers import answer_likelihoods
 from viewfinder.questioners.photographs import photograph_labels
 from viewfinder.search.gallery import MAX_KEPT_PICTURES, MAX_PICTURES_AT_ONCE, Gallery
+from viewfinder.session.facts import weigh_fact
+from viewfinder.session.reading import Read
 from viewfinder.store.snapshot import Snapshot
 from viewfinder.wording.choices import is_choice
 
@@ -22,19 +24,31 @@ MIN_LIKELIHOOD = 1e-6
 """No answer is taken to be less likely than this."""
 
 
-def find_evidence(path: Sequence[Node], gallery: Gallery) -> tuple[Evidence, ...]:
-    """The answers on a path that count by themselves: not those since the turn from which a picked picture goes on."""
+def find_evidence(path: Sequence[Node], gallery: Gallery, read: Read) -> tuple[Evidence, ...]:
+    """The answers on a path that count by themselves, and the facts that were said: not those since the turn from which
+    a picked picture goes on."""
     found: list[Evidence] = []
     for node in path:
         if isinstance(node.turn, Like) and (since := node.turn.turn) is not None:
             found = [evidence for evidence in found if evidence.turn <= since]
-        elif isinstance(node.turn, Answer) and weigh_answer(gallery, node.turn) is not None:
-            found.append(Evidence(node.number, node.turn, partial(weigh_answer, gallery, node.turn)))
+        if isinstance(node.turn, Answer) and weigh_answer(gallery, node.turn) is not None:
+            question, text = node.turn.question, node.turn.text
+            weigh = partial(weigh_answer, gallery, node.turn)
+            found.append(Evidence(node.number, f"{question.text} {text}", f"{question.attribute}: {text}", weigh))
+        else:
+            found += [
+                Evidence(node.number, fact.words, fact.words, partial(weigh_fact, fact, gallery), is_fact=True)
+                for fact in read(getattr(node.turn, "text", "")).facts
+            ]
     return tuple(found)
 
 
-def is_evidence_alone(turn: Turn | None, gallery: Gallery) -> bool:
-    """Whether a turn is one of the offered choices, so that no retriever needs to read it as a sentence."""
+def is_evidence_alone(turn: Turn | None, gallery: Gallery, read: Read) -> bool:
+    """Whether a turn is one of the offered choices or only names facts, so that no retriever needs to read it as a
+    sentence."""
+    if isinstance(turn, Say):
+        reading = read(turn.text)
+        return bool(reading.facts) and not reading.content
     return isinstance(turn, Answer) and is_choice(turn) and weigh_answer(gallery, turn) is not None
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import date
 
@@ -34,7 +34,7 @@ MIN_NAME_LETTERS = 3
 """Letters of a part of a name that stands for all of it."""
 
 _OF_MAKERS = frozenset(
-    "corporation camera company co corp inc ltd digital imaging optical electronics the ag gmbh".split()
+    ["corporation", "camera", "company", "co", "corp", "inc", "ltd", "digital", "imaging", "optical"]
 )
 """Words in the names of cameras that nobody says."""
 
@@ -56,8 +56,19 @@ class Reading:
     facts: tuple[FactPhrase, ...] = ()
 
 
+Read = Callable[[str], Reading]
+"""Reads a sentence for the pictures and the day of a search."""
+
+
+def read_plainly(text: str) -> Reading:
+    """A sentence as it is, where systems are compared by what they make of it."""
+    return Reading(text, text)
+
+
 def read_sentence(text: str, gallery: Gallery, today: date) -> Reading:
-    """A sentence, read for these pictures on a given day."""
+    """A sentence, read for these pictures on a given day; as it is, if words are not matched in this gallery."""
+    if not gallery.matches_words or not text:
+        return read_plainly(text)
     return gallery.remember(("reading", text, today.toordinal()), lambda: _read(text, gallery, today))
 
 
@@ -114,7 +125,7 @@ def _list_names_of(kind: Kind, gallery: Gallery) -> Names:
 
 
 def _list_calls(kind: Kind, value: str) -> Iterable[str]:
-    """The whole name, and the parts of it that people use: a first name, a maker, a model, a word of a folder's name."""
+    """The whole name, and the parts of it that people use: a first name, a maker, a word of a folder's name."""
     whole = " ".join(value.lower().split())
     words = whole.replace("_", " ").split()
     yield whole
@@ -122,7 +133,8 @@ def _list_calls(kind: Kind, value: str) -> Iterable[str]:
         return
     if kind == "camera":
         words = [word for word in words if word not in _OF_MAKERS]
-        yield from (" ".join(words[at:end]) for at in range(len(words)) for end in range(at + 1, len(words) + 1))
+        spans = ((at, end) for at in range(len(words)) for end in range(at + 1, len(words) + 1))
+        yield from (" ".join(words[at:end]) for at, end in spans)
     elif kind == "person":
         yield from words
     else:

@@ -15,7 +15,9 @@ from viewfinder.conversation import Answer, BackTo, Conversation, Keep, Like, No
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.pictures import Limits, decode, decode_one, is_file
 from viewfinder.query import NOTHING_MORE, Change, Picture, Reads, ResolvedTurn
+from viewfinder.questioners.photographs import REMEMBER
 from viewfinder.search.gallery import Gallery
+from viewfinder.session.reading import Read, read_plainly
 from viewfinder.store.rows import FACTS
 from viewfinder.wording.changes import ValueFamily, find_named_changes
 from viewfinder.wording.replies import is_dont_know
@@ -58,9 +60,15 @@ class ShownPictures(Sequence[Picture]):
 
 
 def resolve_turn(
-    conversation: Conversation, node: Node, gallery: Gallery, image_file: ImageFile = Path, reads: Reads = NOTHING_MORE
+    conversation: Conversation,
+    node: Node,
+    gallery: Gallery,
+    image_file: ImageFile = Path,
+    reads: Reads = NOTHING_MORE,
+    read: Read = read_plainly,
 ) -> ResolvedTurn:
-    """The turn of a node with everything it refers to looked up; `reads` is what the retriever reads of pictures.
+    """The turn of a node with everything it refers to looked up; `reads` is what the retriever reads of pictures,
+    `read` gives the description in a sentence.
 
     Raises:
         BadInput: it names a picture, file or attribute that does not exist.
@@ -69,7 +77,7 @@ def resolve_turn(
     turn = node.turn
     assert turn is not None
     pictures: tuple[Picture, ...] = ()
-    text = getattr(turn, "text", "")
+    text = "" if isinstance(turn, Answer) else read(getattr(turn, "text", "")).content
     values: dict[str, tuple[str, ...]] = {}
     changes: tuple[Change, ...] = ()
     vocabulary = gallery.encoder.vocabulary
@@ -87,7 +95,8 @@ def resolve_turn(
                 raise BadInput(f"nothing was on the screen after turn {at}: keep something of a later turn")
             values, text = _find_kept_value(attribute, pictures, gallery)
         case Answer(question, answer):
-            values, text = _read_answer(question, answer, gallery)
+            said = read(answer).content if question.attribute == REMEMBER else answer
+            values, text = _read_answer(question, said, gallery)
     if isinstance(turn, Like | Show) and reads.words and vocabulary is not None:
         changes, text = find_named_changes(text, _list_value_families(gallery))
     return ResolvedTurn(

@@ -8,24 +8,25 @@ from viewfinder.conversation import Answer, Like, Node, Say, Show
 from viewfinder.query import WordMatch
 from viewfinder.questioners.photographs import REMEMBER
 from viewfinder.search.gallery import Gallery
+from viewfinder.session.reading import Read, read_plainly
 from viewfinder.wording.clauses import split_clauses, split_clauses_in_context
 from viewfinder.wording.replies import is_dont_know
 
 
-def texts_said(path: Sequence[Node]) -> tuple[str, ...]:
+def texts_said(path: Sequence[Node], read: Read = read_plainly) -> tuple[str, ...]:
     """The descriptions of the wanted picture on a path, without what it is not."""
     texts: list[str] = []
     for node in path:
         match node.turn:
             case Say(text):
-                texts.append(split_clauses_in_context(text, texts[-1] if texts else "").wanted)
+                texts.append(split_clauses_in_context(read(text).content, texts[-1] if texts else "").wanted)
             # The answer to an open question describes; one to a question with choices is evidence instead.
             case Answer(question, text) if question.attribute == REMEMBER and not is_dont_know(text):
-                texts.append(split_clauses(text).wanted)
+                texts.append(split_clauses(read(text).content).wanted)
     return tuple(filter(None, texts))
 
 
-def match_words(path: Sequence[Node], gallery: Gallery) -> tuple[WordMatch, ...]:
+def match_words(path: Sequence[Node], gallery: Gallery, read: Read = read_plainly) -> tuple[WordMatch, ...]:
     """The descriptions of which words are written about pictures; a picked or shown picture voids those before it."""
     if gallery.words is None:
         return ()
@@ -40,7 +41,7 @@ def match_words(path: Sequence[Node], gallery: Gallery) -> tuple[WordMatch, ...]
                 text = said
             case _:
                 continue
-        wanted = split_clauses(text).wanted
+        wanted = split_clauses(read(text).content).wanted
         if wanted and gallery.written_ratios(wanted) is not None:
             found.append(WordMatch(node.number, wanted))
     return tuple(found)

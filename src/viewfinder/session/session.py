@@ -13,6 +13,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from functools import partial
 from numbers import Integral, Real
 from pathlib import Path
@@ -47,6 +48,8 @@ from viewfinder.search.hits import Hit, Hits
 from viewfinder.search.ranking import Ranking
 from viewfinder.session.candidates import select_candidates
 from viewfinder.session.evidence import find_evidence, is_evidence_alone
+from viewfinder.session.reading import Read, read_sentence
+from viewfinder.session.replies import understand_reply
 from viewfinder.session.resolve import ImageFile, resolve_turn
 from viewfinder.session.said import match_words, texts_said
 from viewfinder.session.states import MEMO
@@ -177,6 +180,7 @@ class Session(TurnMethods):
         image_file: finds the file of an image that a `Show` names.
         whose: who may see what `image_file` finds; states are shared only with sessions of the same owner.
         picture_bias: how much a retriever that speaks leans to pictures; None: its own default.
+        today: the day on which "last summer" is said.
 
     Attributes:
         adapters: the turns so far that the retriever could not take as given, and what was done instead.
@@ -195,6 +199,7 @@ class Session(TurnMethods):
         image_file: ImageFile = Path,
         whose: str = "",
         picture_bias: float | None = None,
+        today: Callable[[], date] = date.today,
     ) -> None:
         check_type("n", n, Integral)
         check_type("where", where, Mapping, type(None))
@@ -213,6 +218,7 @@ class Session(TurnMethods):
         self._n = n
         self._where = dict(where or {})
         self._memo = memo
+        self._today = today
         self.conversation = conversation or Conversation()
         # A retriever of another package that gives no query is reported now, not after the first turn.
         check_query(self._retriever, self._retriever.query(self._begun))
@@ -253,6 +259,9 @@ class Session(TurnMethods):
             turn = check_turn(turn)
             if isinstance(turn, Say) and not turn.text.strip():
                 raise EmptyQuery("nothing was said: describe the picture in a few words")
+            if isinstance(turn, Say) and self._find_gallery().matches_words:
+                looks_back = getattr(self._retriever, "looks_back", False)
+                turn = understand_reply(turn, self.conversation, looks_back=looks_back)
             conversation = self.conversation.then(turn)
         except (TypeError, ValueError) as error:
             raise BadInput(str(error)) from error
@@ -309,7 +318,7 @@ class Session(TurnMethods):
     def is_remembered(self) -> bool:
         """Whether the retriever's present state is in the memo, so that the next turn costs one step."""
         node = self.conversation.standing_at(self.conversation.here)
-        key = (*self._retriever_key, *self._find_gallery().key, node.key)
+        key = (*self._make_key(self._find_gallery()), node.key)
         return node.turn is None or self._memo.get(key) is not None
 
     def operations(self, number: int | None = None) -> dict[int, tuple[Operation, ...]]:
@@ -318,11 +327,14 @@ class Session(TurnMethods):
         Raises ValueError: there is no such node.
         """
         gallery, lost = self._find_gallery(), dict[int, str]()
-        node = self.conversation.here if number is None else self.conversation.node(number)
+        node, read = (
+            self.conversation.here if number is None else self.conversation.node(number),
+            self._make_reader(gallery),
+        )
 
         def find_operations(node: Node, state: Any) -> tuple[Operation, ...]:
             # Otherwise the retriever was not told of the turn: the operations are those of a turn before it.
-            is_told = node.number not in lost and not is_evidence_alone(node.turn, gallery)
+            is_told = node.number not in lost and not is_evidence_alone(node.turn, gallery, read)
             return self._retriever.query(state).operations if is_told else ()
 
         return dict(self._note_turns("operations", find_operations, self.conversation, node, gallery, lost))
@@ -448,8 +460,18 @@ class Session(TurnMethods):
             shows = self._note_turns("shows", lambda _, state: speaker.shows(state), conversation, node, gallery, lost)
             with_pictures = {number for number, _ in shows}
             asks_for = tuple(it for it in path if conversation.standing_at(it).number in with_pictures)
-        query = replace(query, evidence=find_evidence(path, gallery), word_matches=match_words(asks_for, gallery))
-        return Ranking(gallery, query, allowed_n, adapters, texts_said(path))
+        read = self._make_reader(gallery)
+        evidence, matches = find_evidence(path, gallery, read), match_words(asks_for, gallery, read)
+        query = replace(query, evidence=evidence, word_matches=matches)
+        return Ranking(gallery, query, allowed_n, adapters, texts_said(path, read))
+
+    def _make_reader(self, gallery: Gallery) -> Read:
+        """Reads what is said for these pictures, today."""
+        return partial(read_sentence, gallery=gallery, today=self._today())
+
+    def _make_key(self, gallery: Gallery) -> tuple[str, ...]:
+        """All that the meaning of turns depends on besides the turns."""
+        return (*self._retriever_key, *gallery.key, self._today().isoformat())
 
     def _compute_state(
         self, conversation: Conversation, node: Node, gallery: Gallery, lost: dict[int, str], *, new: bool = False
@@ -459,15 +481,14 @@ class Session(TurnMethods):
         `lost` collects turns that could not be taken, by their number. What a turn means may depend on the catalogue,
         so another state of the library is another state here.
         """
-        newest = node if new else None
-        key = (*self._retriever_key, *gallery.key)
+        newest, read, key = node if new else None, self._make_reader(gallery), self._make_key(gallery)
         state, ahead = self._recall(key, conversation, node)
         state = self._begun if state is None else state
         for later in reversed(ahead):
             stop_if_asked()
-            if not is_evidence_alone(later.turn, gallery):
+            if not is_evidence_alone(later.turn, gallery, read):
                 try:
-                    resolved = resolve_turn(conversation, later, gallery, self._find_image, self._reads)
+                    resolved = resolve_turn(conversation, later, gallery, self._find_image, self._reads, read)
                 except BadInput as error:
                     if later is newest:
                         raise
@@ -505,7 +526,7 @@ class Session(TurnMethods):
 
         In the memo the newest turn has all of it, so that each turn is looked at once and only one entry stays in use.
         """
-        key = (*self._retriever_key, *gallery.key, name)
+        key = (*self._make_key(gallery), name)
         known, ahead = self._recall(key, conversation, node)
         noted: tuple[tuple[int, Note], ...] = () if known is None else known
         for later in reversed(ahead):

@@ -42,10 +42,12 @@ class FactPhrase:
 
 _PICTURE = r"(?:photos?|pictures?|pics?|images?|shots?|ones?|format|orientation|mode)"
 _STARS = r"(?P<count>[1-5]|one|two|three|four|five)"
+_OR_MORE = r" or (?:more|better)|\+| and up"
 _COUNTS = {"one": "1", "two": "2", "three": "3", "four": "4", "five": "5"}
 _RATING = re.compile(
-    rf"(?:(?:rated|with|having|of) )?(?:(?P<least>at least|minimum) )?{_STARS}(?:[- ]stars|[- ]star(?= {_PICTURE}|$))(?P<more> or (?:more|better)|\+| and up)?"
-    rf"|rated (?:(?P<least_2>at least) )?{_STARS.replace('count', 'count_2')}(?P<more_2> or (?:more|better)|\+| and up)?"
+    rf"(?:(?:rated|with|having|of) )?(?:(?P<least>at least|minimum) )?{_STARS}"
+    rf"(?:[- ]stars|[- ]star(?= {_PICTURE}|$))(?P<more>{_OR_MORE})?"
+    rf"|rated (?:(?P<least_2>at least) )?{_STARS.replace('count', 'count_2')}(?P<more_2>{_OR_MORE})?"
     r"|(?P<best>(?:my )?(?:best rated|top rated|highest rated))",
     re.IGNORECASE,
 )
@@ -66,10 +68,8 @@ _KINDS = {
     "TIFF": r"tiffs?(?: files?| images?)?",
     "WEBP": r"webps?(?: files?| images?)?",
 }
-_KIND = re.compile(
-    rf"(?<![\w.])(?:(?:as|in|is|are) (?:an? )?)?(?:{'|'.join(f'(?P<k{at}>{words})' for at, words in enumerate(_KINDS.values()))})(?![\w])",
-    re.IGNORECASE,
-)
+_KIND_GROUPS = "|".join(f"(?P<k{at}>{words})" for at, words in enumerate(_KINDS.values()))
+_KIND = re.compile(rf"(?<![\w.])(?:(?:as|in|is|are) (?:an? )?)?(?:{_KIND_GROUPS})(?!\w)", re.IGNORECASE)
 
 _BEFORE_NAME = {
     "person": r"(?:with|of|and|by|from|showing|for|where|when|is|me and|,)",
@@ -77,9 +77,14 @@ _BEFORE_NAME = {
     "camera": r"(?:with|on|by|from|using|of)",
     "folder": r"(?:in|from|inside|of|under|within)",
 }
-_TAKEN = r"(?:(?:that |which )?(?:(?:was|were|is|are) )?(?:taken|shot|made|captured|photographed|lives?|lying|stored|saved|i took|we took) )?"
+_TAKEN = (
+    r"(?:(?:that |which )?(?:(?:was|were|is|are) )?"
+    r"(?:taken|shot|made|captured|photographed|lives?|lying|stored|saved|i took|we took) )?"
+)
 _FOLDER_WORD = r"(?:(?:the|my|our) )?(?:folders?|director(?:y|ies)|albums?)(?: (?:called|named))?"
+
 MAX_NAME_WORDS = 6
+"""Words of a name of a person, place, camera or folder that are looked up together."""
 
 
 def find_fact_phrases(text: str, today: date, names: Mapping[Kind, Names]) -> list[FactPhrase]:

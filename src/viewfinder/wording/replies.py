@@ -82,3 +82,34 @@ def write_yes_or_no(truth: bool | None) -> str | None:
 def drop_dont_know(choices: Iterable[str]) -> tuple[str, ...]:
     """Choices that say something, without "don't know"."""
     return tuple(choice for choice in choices if not is_dont_know(choice))
+
+
+_MEANING_ALIKE = (
+    frozenset({"nobody", "no one", "no-one", "noone", "none", "no people", "no person", "there is nobody", "nobody is",
+               "there is no one", "no one is", "nobody there", "nobody in it", "not a person", "no humans"}),
+    frozenset({"yes", "yeah", "yep", "yup", "y", "yes it is", "yes there is", "yes there are", "sure", "it is"}),
+    frozenset({"no", "nope", "nah", "n", "no it is not", "no there is not", "it is not"}),
+    frozenset({"nothing", "nothing of these", "nothing of that", "none of these", "none of them", "none of those",
+               "neither"}),
+    frozenset({SOMETHING_ELSE, "something different", "none of these", "none of them", "another", "other", "neither"}),
+)  # fmt: skip
+
+
+def find_choice_meant(text: str, choices: Iterable[str]) -> str | None:
+    """The choice that a reply is: the same words, with or without an article, or words that mean the same; else None.
+
+    >>> find_choice_meant("No one.", ("a man", "nobody")), find_choice_meant("man", ("a man", "nobody"))
+    ('nobody', 'a man')
+    """
+    said = _strip_articles(text)
+    listed = list(choices)
+    for choice in listed:
+        if said and _strip_articles(choice) == said:
+            return choice
+    alike = [words for words in _MEANING_ALIKE if said in words]
+    return next((choice for words in alike for choice in listed if choice.casefold() in words), None)
+
+
+def _strip_articles(text: str) -> str:
+    plain = " ".join(text.casefold().replace("\u2019", "'").replace(",", " ").split()).strip(".!")
+    return re.sub(r"^(?:an?|the|it's|it is|it was) ", "", plain)

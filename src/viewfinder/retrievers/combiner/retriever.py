@@ -121,6 +121,7 @@ class Combiner:
     """
 
     name: ClassVar[str] = SYSTEM
+    looks_back: ClassVar[bool] = True  # "the first" is a picture of an earlier turn
     reads: ClassVar[Reads] = Reads()
 
     def __init__(self, weights: Weights) -> None:

@@ -196,6 +196,7 @@ class Mai:
     """A trained network of MAI at work; `fingerprint` changes with every number of the weights."""
 
     name: ClassVar[str] = SYSTEM
+    looks_back: ClassVar[bool] = True  # "the first" is a picture of an earlier turn
 
     def __init__(self, weights: Weights, *, rollback: Treatment | None = None) -> None:
         """`rollback`: how a turn that goes back treats the picture, overriding the weights' setting."""

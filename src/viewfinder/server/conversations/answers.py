@@ -304,9 +304,9 @@ def find_beliefs(query: Query, conversation: Conversation, path: Sequence[Node])
             found += [Chip(turn, text, part.kind, part.weight, value) for turn, text in pieces]
     in_parts = {chip.turn for chip in found}
     found += [
-        Chip(known.turn, f"{known.answer.question.attribute}: {known.answer.text}", "answer", 1.0)
+        Chip(known.turn, known.short, "fact" if known.is_fact else "answer", 1.0)
         for known in query.evidence
-        if known.turn not in in_parts
+        if known.is_fact or known.turn not in in_parts
     ]
     chips = [*_merge_chips(found), *_list_rejections(query, conversation, path)]
     chips.sort(key=lambda chip: chip.turn)  # stable: within a turn in the retriever's order
