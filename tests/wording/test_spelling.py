@@ -18,8 +18,11 @@ def test_a_word_one_letter_away_is_read_as_the_word_that_is_said_of_pictures() -
     said = correct_spelling("a borwn dgo on a bycicle in the snw", is_known, SHARES.get)
     assert said[0] == "a brown dog on a bicycle in the snow"
     assert said[1] == (
-        Correction("borwn", "brown"), Correction("dgo", "dog"), Correction("bycicle", "bicycle"), Correction("snw", "snow"),
-    )  # fmt: skip
+        Correction("borwn", "brown"),
+        Correction("dgo", "dog"),
+        Correction("bycicle", "bicycle"),
+        Correction("snw", "snow"),
+    )
 
 
 def test_of_several_near_words_the_one_that_is_said_most_is_meant() -> None:

@@ -14,6 +14,9 @@ from string import ascii_lowercase
 MIN_WORD_LETTERS, MAX_WORD_LETTERS = 3, 24
 """Letters of words that are looked at: almost any two letters are a word, and long words take long."""
 
+MIN_STRANGE_WORDS = 3
+"""With so many unknown words, and more unknown than known ones, a text is of another language."""
+
 SWAPPED_GAIN = 0.7
 """Swapped letters are likelier than others of this many powers of ten in how often the word is said."""
 
@@ -41,6 +44,10 @@ def correct_spelling(
     ('a dog on a bicycle', (Correction(typed='dgo', read='dog'), Correction(typed='bycicle', read='bicycle')))
     """
     corrections: list[Correction] = []
+    words = [found[0].lower() for found in _WORD.finditer(text)]
+    strange = sum(not is_known(word) for word in words)
+    if strange >= MIN_STRANGE_WORDS and 2 * strange > len(words):
+        return text, ()  # another language, in which nothing is misspelt
 
     def correct(found: re.Match[str]) -> str:
         word = found[0]
@@ -69,12 +76,13 @@ def find_meant_word(word: str, is_known: Callable[[str], bool], share_of: Callab
 
 
 def list_near_words(word: str) -> Iterator[str]:
-    """The words that differ from one by two neighbouring letters that changed places, or by one letter.
+    """The words that differ from one by one letter, or by two that changed places, side by side or around another.
 
     The first letter is rarely wrong: it is only left out, or swapped.
     """
-    for at in range(len(word) - 1):
-        yield word[:at] + word[at + 1] + word[at] + word[at + 2 :]
+    for gap in (1, 2):
+        for at in range(len(word) - gap):
+            yield word[:at] + word[at + gap] + word[at + 1 : at + gap] + word[at] + word[at + gap + 1 :]
     for at in range(len(word) + 1):
         for letter in ascii_lowercase:
             yield word[:at] + letter + word[at:]
