@@ -20,6 +20,7 @@ from jaxtyping import Int64
 from viewfinder.query import LikelihoodRatios
 from viewfinder.store.rows import FACTS
 from viewfinder.store.snapshot import Snapshot
+from viewfinder.wording.lexicon import is_english_word
 from viewfinder.wording.stems import WORD, stem
 from viewfinder.wording.stop_words import WITHOUT_CONTENT
 
@@ -32,8 +33,17 @@ SAID_IF_THERE = 0.5
 SAID_IF_NOT = 0.02
 """How much more rarely a speaker who names a picture says a word that is not written about it than others do."""
 
+SAID_IF_NOWHERE, FREE_WORDS = 0.2, 2
+"""The same for a word that is written about no picture here; so many of them cost nothing: "size 42", "elegant"."""
+
+MIN_USUAL, UNUSUAL = 0.02, 1e-3
+"""An English word is said at least this often of other pictures; a name, so much more rarely than pictures have it."""
+
 MIN_TELLING = -5.0
 """Log odds of naming below which a text moves nothing: it would be less than a hundredth of a nat."""
+
+MIN_NUMBER_DIGITS = 4
+"""Digits from which on a number names a thing rather than a size or a count."""
 
 MAX_ROUNDING = 1e-3
 """More than sums of such log odds differ by rounding."""
@@ -83,14 +93,17 @@ class WordIndex:
         found = []
         for word, rows_k in found_by_word.items():
             if len(rows_k):
-                usual = max(len(rows_k) / self._pictures, share_of(word))
+                usual = max(share_of(word), len(rows_k) / self._pictures)
+                usual = usual * UNUSUAL if is_name(word) else max(usual, MIN_USUAL)
                 found.append((float(np.log(SAID_IF_THERE / usual) - np.log(SAID_IF_NOT)), rows_k))
         if not found:
             return None
         # The most telling words first: once the rest could not matter alone, only pictures with one of the earlier
         # count.
         found.sort(key=lambda gain: -gain[0])
-        nothing = float(np.log(NAMING) + len(found_by_word) * np.log(SAID_IF_NOT))
+        nowhere = len(found_by_word) - len(found)
+        strange = max(nowhere - FREE_WORDS, 0)
+        nothing = float(np.log(NAMING) + len(found) * np.log(SAID_IF_NOT) + strange * np.log(SAID_IF_NOWHERE))
         rest = sum(gain for gain, _ in found)
         if nothing + rest < MIN_TELLING - MAX_ROUNDING:  # not even a picture with all these words
             return LikelihoodRatios(np.zeros(0, np.float32), np.zeros(0, np.int64))
@@ -108,6 +121,17 @@ class WordIndex:
         telling_k = np.flatnonzero(naming_n > MIN_TELLING)
         nats_k = np.log1p(np.exp(naming_n[telling_k].astype(np.float64))).astype(np.float32)
         return LikelihoodRatios.of(nats_k, telling_k, self._pictures)
+
+
+def is_name(word: str) -> bool:
+    """Whether a word, as `said_words` gives it, is one of a thing's own: a long number, or no English word.
+
+    >>> [is_name(word) for word in ("velmora", "10111", "42", "siz", "handbag")]
+    [True, True, False, False, False]
+    """
+    if word.isdigit():
+        return len(word) >= MIN_NUMBER_DIGITS
+    return not any(is_english_word(word + ending) for ending in ("", "e", "s", "y", "ed", "ing"))
 
 
 def rows_of_all(found: Iterable[Int64[np.ndarray, " _k"]]) -> Int64[np.ndarray, " k"]:
