@@ -16,9 +16,13 @@ from viewfinder.search.gallery import Gallery
 from viewfinder.search.hits import Hits
 from viewfinder.search.verdicts import mean_odds
 from viewfinder.search.written_words import (
+    FREE_WORDS,
+    MIN_USUAL,
     NAMING,
     SAID_IF_NOT,
+    SAID_IF_NOWHERE,
     SAID_IF_THERE,
+    UNUSUAL,
     WordIndex,
     build_entries,
     rows_of_all,
@@ -106,8 +110,10 @@ def test_words_are_found_in_whatever_way_they_are_written() -> None:
 def test_the_likelihood_ratio_of_a_name_by_hand() -> None:
     nats_n = nats_of(index_of(SHOES), "nike runner", lambda word: 0.0)
     count = len(LOOKS)
-    both = NAMING * (SAID_IF_THERE / (2 / count)) * (SAID_IF_THERE / (1 / count))
-    one = NAMING * (SAID_IF_THERE / (2 / count)) * SAID_IF_NOT
+    # "Nike" is no English word, so it is said more rarely of others than they have it.
+    nike = SAID_IF_THERE / (2 / count * UNUSUAL)
+    both = NAMING * nike * (SAID_IF_THERE / max(1 / count, MIN_USUAL))
+    one = NAMING * nike * SAID_IF_NOT
     assert nats_n[[4, 3, 0]].tolist() == pytest.approx([np.log1p(both), np.log1p(one), 0.0], 1e-4, abs=1e-3)
 
 
@@ -205,9 +211,10 @@ def test_what_is_left_out_for_speed_would_have_told_nothing() -> None:
     for _ in range(30):
         said = [str(word) for word in rng.permutation(words)[: int(rng.integers(1, 8))]]
         nats_n = nats_of(index, " ".join(said), lambda word: 0.0)
+        strange = max(sum(len(index.rows(word)) == 0 for word in said) - FREE_WORDS, 0)
         for row, text in written.items():
-            ratio = NAMING
-            for word in said:
-                share = len(index.rows(word)) / len(LOOKS)
-                ratio *= SAID_IF_THERE / share if word in text.split() else SAID_IF_NOT
+            ratio = NAMING * SAID_IF_NOWHERE**strange
+            for word in (word for word in said if len(index.rows(word))):
+                usual = len(index.rows(word)) / len(LOOKS) * UNUSUAL  # none of them is English
+                ratio *= SAID_IF_THERE / usual if word in text.split() else SAID_IF_NOT
             assert nats_n[row] == pytest.approx(np.log1p(ratio), abs=0.01)
