@@ -110,10 +110,8 @@ def test_words_are_found_in_whatever_way_they_are_written() -> None:
 def test_the_likelihood_ratio_of_a_name_by_hand() -> None:
     nats_n = nats_of(index_of(SHOES), "nike runner", lambda word: 0.0)
     count = len(LOOKS)
-    # "Nike" is no English word, so it is said more rarely of others than they have it.
-    nike = SAID_IF_THERE / (2 / count * UNUSUAL)
-    both = NAMING * nike * (SAID_IF_THERE / max(1 / count, MIN_USUAL))
-    one = NAMING * nike * SAID_IF_NOT
+    nike, runner = SAID_IF_THERE / max(2 / count, MIN_USUAL), SAID_IF_THERE / max(1 / count, MIN_USUAL)
+    both, one = NAMING * nike * runner, NAMING * nike * SAID_IF_NOT
     assert nats_n[[4, 3, 0]].tolist() == pytest.approx([np.log1p(both), np.log1p(one), 0.0], 1e-4, abs=1e-3)
 
 
