@@ -1,0 +1,146 @@
+"""Sidecars: files beside a picture that say something of it. XMP of photo programs, Google Takeout's JSON.
+
+Which belong to which is told by names alone (`Neighbours`), as a folder is walked; `read_sidecar` reads one, in the
+sandbox, with the picture.
+"""
+
+from __future__ import annotations
+
+import stat
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from viewfinder.pictures.facts import takeout
+from viewfinder.pictures.facts.model import Fact
+
+MAX_SIDECAR_SIZE = 2_000_000
+"""Bytes; a larger file is no sidecar, and is not read."""
+
+_PICTURES = frozenset({
+    "jpg", "jpeg", "jpe", "jfif", "png", "apng", "webp", "gif", "bmp", "tif", "tiff", "avif", "heic", "heif", "hif",
+    "jxl", "dng", "cr2", "cr3", "crw", "nef", "nrw", "arw", "srw", "orf", "rw2", "raf", "pef", "gpr", "3fr", "mpo",
+})  # fmt: skip
+_VIDEOS = frozenset({
+    "mp", "mp4", "m4v", "mov", "avi", "mkv", "mpg", "mpeg", "mts", "3gp", "webm", "wmv", "insp",
+})  # fmt: skip
+"""Extensions in the names of Takeout's JSON; videos have theirs too."""
+
+
+def is_sidecar_name(name: str) -> bool:
+    """Whether a file of this name is surely a sidecar of some picture or video, and no file of its own.
+
+    >>> [is_sidecar_name(name) for name in ("a.xmp", "a.jpg.suppl.json", "metadata.json", "package.json", "a.jpg")]
+    [True, True, True, False, False]
+    """
+    folded = takeout.fold_name(name)
+    if folded.endswith(".xmp"):
+        return True
+    named = takeout.parse_json_name(name)
+    if named is None:
+        return False
+    whole = folded.removesuffix(".json")
+    return named.base in takeout.ALBUM_FILES or whole != named.base or _get_extension(named) in _PICTURES | _VIDEOS
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """The sidecars of one folder, by what their names say; made from all names in it, keeps those of sidecars."""
+
+    xmp: dict[str, list[str]] = field(default_factory=dict)
+    json: dict[takeout.Named, list[str]] = field(default_factory=dict)
+    orphans: dict[takeout.Named, list[str]] = field(default_factory=dict)
+    albums: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, names: Iterable[str]) -> Neighbours:
+        """The sidecars among the names of all files in a folder."""
+        names = list(names)
+        xmp: defaultdict[str, list[str]] = defaultdict(list)
+        by_name: defaultdict[takeout.Named, list[str]] = defaultdict(list)
+        for name in names:
+            end = name[-5:].lower()
+            if end.endswith(".xmp"):
+                xmp[takeout.fold_name(name[:-4])].append(name)
+            elif end == ".json" and (named := takeout.parse_json_name(name)):
+                by_name[named].append(name)
+        if not by_name:
+            return cls(dict(xmp))
+        owners = {takeout.find_owner(named) for named in by_name}
+        present = owners.intersection(map(takeout.fold_name, names))
+        orphans: defaultdict[takeout.Named, list[str]] = defaultdict(list)
+        for named, files in by_name.items():
+            if takeout.find_owner(named) not in present and _get_extension(named) not in _VIDEOS:
+                orphans[_without_extension(named)] += files
+        albums = sorted(name for named, files in by_name.items() if named.base in takeout.ALBUM_FILES for name in files)
+        return cls(dict(xmp), dict(by_name), dict(orphans), tuple(albums))
+
+    def find(self, picture: str) -> tuple[str, ...]:
+        """The names of a picture's sidecars, the most trusted first.
+
+        `a.jpg.xmp` is before `a.xmp`, which all pictures of that name share; then comes one JSON of Google's, and the
+        file about the album that the folder is.
+        """
+        stem = picture.rpartition(".")[0] or picture
+        found = [name for whole in (picture, stem) for name in _choose(self.xmp.get(takeout.fold_name(whole)), whole)]
+        if self.json and (of_picture := self._find_json(picture)):
+            found.append(of_picture)
+            if is_sidecar_name(of_picture):  # a.json may be anybody's, and so may metadata.json
+                found += self.albums
+        return tuple(dict.fromkeys(found))
+
+    def _find_json(self, picture: str) -> str | None:
+        """A JSON under the picture's own name, else its original's, else under its name with another extension."""
+        original = takeout.guess_original(picture)
+        for name in (picture, original):
+            if name is not None:
+                for named in takeout.guess_json_names(name):
+                    if files := self.json.get(named):
+                        return _choose(files, name)[0]
+        for name in (picture, original):
+            if name is not None:
+                for named in takeout.guess_json_names(name):
+                    if files := self.orphans.get(_without_extension(named)):
+                        return _choose(files, name)[0]
+        return None
+
+
+def _get_extension(named: takeout.Named) -> str:
+    return named.base.rpartition(".")[2]
+
+
+def _without_extension(named: takeout.Named) -> takeout.Named:
+    stem = named.base.rpartition(".")[0]
+    return takeout.Named(stem or named.base, named.number)
+
+
+def _choose(files: list[str] | None, wanted: str) -> list[str]:
+    """Of names that differ in capitals only, those spelt as the picture is, if there are any; in a fixed order."""
+    if not files or len(files) == 1:
+        return files or []
+    return sorted([name for name in files if name.startswith(wanted)] or files)
+
+
+def read_sidecar(path: Path, picture: str = "") -> tuple[Fact, ...]:
+    """The facts in a sidecar of the picture named `picture`; none if it is damaged, too large or something else."""
+    data = _read_small_file(path)
+    if not data:
+        return ()
+    if path.suffix.lower() == ".xmp":
+        from viewfinder.pictures.facts.xmp import read_xmp
+
+        return tuple(read_xmp(data, path.name))
+    return tuple(takeout.read_takeout(data, path.name, picture))
+
+
+def _read_small_file(path: Path) -> bytes:
+    """The bytes of a file; none if it is gone since the folder was walked, too large, or a pipe, which would block."""
+    try:
+        about = path.stat()
+        if not stat.S_ISREG(about.st_mode) or about.st_size > MAX_SIDECAR_SIZE:
+            return b""
+        with path.open("rb") as file:
+            return file.read(MAX_SIDECAR_SIZE)
+    except OSError:
+        return b""
