@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from viewfinder.pictures.facts import takeout
-from viewfinder.pictures.facts.beside import Neighbours, is_sidecar_name, read_sidecar
+from viewfinder.pictures.facts.beside import Neighbours, is_sidecar_name, may_be_sidecar, read_sidecar
+from viewfinder.pictures.facts.model import Fact
 
 LONG = "Urlaub in Knaufspesch in der Schneifel (38).JPG"
 EMOJI = "😀😃😄😁😆😅😂🤣🥲☺️😊😇🙂🙃😉😌😍🥰😘😗😙😚😋"
@@ -182,3 +183,43 @@ def test_what_is_found_is_read_as_the_picture_s(tmp_path: Path) -> None:
         ("captured", ("2019-07-14T10:03:00+00:00",)),
         ("album", ("Summer",)),
     ]
+
+
+def test_names_given_in_two_parts_are_as_good_as_in_one() -> None:
+    names = ["IMG_1.HEIC", "IMG_1.jpg", "IMG_1.HEIC.json", "b.jpg", "b.HEIC.json", "b.xmp"]
+    whole = Neighbours.of(names)
+    parts = Neighbours.of(filter(may_be_sidecar, names), (name for name in names if not may_be_sidecar(name)))
+    assert [parts.find(name) for name in names] == [whole.find(name) for name in names]
+
+
+def make_xmp(inside: str) -> bytes:
+    return (
+        "<x:xmpmeta xmlns:x='adobe:ns:meta/'><rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#'"
+        " xmlns:dc='http://purl.org/dc/elements/1.1/'><rdf:Description rdf:about=''>"
+        f"{inside}</rdf:Description></rdf:RDF></x:xmpmeta>"
+    ).encode()
+
+
+def test_an_xmp_beside_a_picture_is_read_with_its_name_as_the_source(tmp_path: Path) -> None:
+    pytest.importorskip("viewfinder.pictures.facts.xmp")
+    words = "<dc:subject><rdf:Bag><rdf:li>beach</rdf:li><rdf:li>sun</rdf:li></rdf:Bag></dc:subject>"
+    (tmp_path / "a.jpg.xmp").write_bytes(make_xmp(words))
+    assert read_sidecar(tmp_path / "a.jpg.xmp") == (Fact("keywords", ("beach", "sun"), "a.jpg.xmp: dc:subject"),)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"not XML",
+        make_xmp("<dc:subject>")[:-40],
+        b"<!DOCTYPE x [<!ENTITY a 'aaaaaaaaaa'>" + b"<!ENTITY b '&a;&a;&a;&a;'>" * 3 + b"]>" + make_xmp("&b;"),
+        make_xmp("<dc:a>" * 100_000),
+        b"\x00" * 1_000_000,
+    ],
+)
+def test_a_damaged_or_hostile_xmp_gives_nothing_and_takes_no_time(tmp_path: Path, data: bytes) -> None:
+    pytest.importorskip("viewfinder.pictures.facts.xmp")
+    (tmp_path / "a.xmp").write_bytes(data)
+    started = time.process_time()
+    assert read_sidecar(tmp_path / "a.xmp") == ()
+    assert time.process_time() - started < 5

@@ -1,4 +1,5 @@
-"""Sidecars: files beside a picture that say something of it. XMP of photo programs, Google Takeout's JSON.
+"""Sidecars: files beside a picture that say something of it. XMP of photo programs, JSON of Google's and Flickr's
+downloads, Picasa's file of a folder.
 
 Which belong to which is told by names alone (`Neighbours`), as a folder is walked; `read_sidecar` reads one, in the
 sandbox, with the picture.
@@ -10,9 +11,10 @@ import stat
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 
-from viewfinder.pictures.facts import takeout
+from viewfinder.pictures.facts import flickr, picasa, takeout
 from viewfinder.pictures.facts.model import Fact
 
 MAX_SIDECAR_SIZE = 2_000_000
@@ -28,6 +30,11 @@ _VIDEOS = frozenset({
 """Extensions in the names of Takeout's JSON; videos have theirs too."""
 
 
+def may_be_sidecar(name: str) -> bool:
+    """Whether `Neighbours` wants to know of a file of this name: most JSON turns out to be something else."""
+    return name[-5:].lower().endswith((".xmp", ".json")) or name.lower() in picasa.NAMES
+
+
 def is_sidecar_name(name: str) -> bool:
     """Whether a file of this name is surely a sidecar of some picture or video, and no file of its own.
 
@@ -35,7 +42,7 @@ def is_sidecar_name(name: str) -> bool:
     [True, True, True, False, False]
     """
     folded = takeout.fold_name(name)
-    if folded.endswith(".xmp"):
+    if folded.endswith(".xmp") or folded in picasa.NAMES or flickr.is_flickr_name(name):
         return True
     named = takeout.parse_json_name(name)
     if named is None:
@@ -52,10 +59,15 @@ class Neighbours:
     json: dict[takeout.Named, list[str]] = field(default_factory=dict)
     orphans: dict[takeout.Named, list[str]] = field(default_factory=dict)
     albums: tuple[str, ...] = ()
+    of_folder: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, names: Iterable[str]) -> Neighbours:
-        """The sidecars among the names of all files in a folder."""
+    def of(cls, names: Iterable[str], others: Iterable[str] = ()) -> Neighbours:
+        """The sidecars among the names of all files in a folder.
+
+        Of a folder with very many files, `names` may be those for which `may_be_sidecar` says yes, and `others` the
+        rest, which is looked through once and not kept.
+        """
         names = list(names)
         xmp: defaultdict[str, list[str]] = defaultdict(list)
         by_name: defaultdict[takeout.Named, list[str]] = defaultdict(list)
@@ -65,22 +77,23 @@ class Neighbours:
                 xmp[takeout.fold_name(name[:-4])].append(name)
             elif end == ".json" and (named := takeout.parse_json_name(name)):
                 by_name[named].append(name)
+        of_folder = tuple(sorted(name for name in names if name.lower() in picasa.NAMES))
         if not by_name:
-            return cls(dict(xmp))
+            return cls(dict(xmp), of_folder=of_folder)
         owners = {takeout.find_owner(named) for named in by_name}
-        present = owners.intersection(map(takeout.fold_name, names))
+        present = owners.intersection(map(takeout.fold_name, chain(names, others)))
         orphans: defaultdict[takeout.Named, list[str]] = defaultdict(list)
         for named, files in by_name.items():
             if takeout.find_owner(named) not in present and _get_extension(named) not in _VIDEOS:
                 orphans[_without_extension(named)] += files
         albums = sorted(name for named, files in by_name.items() if named.base in takeout.ALBUM_FILES for name in files)
-        return cls(dict(xmp), dict(by_name), dict(orphans), tuple(albums))
+        return cls(dict(xmp), dict(by_name), dict(orphans), tuple(albums), of_folder)
 
     def find(self, picture: str) -> tuple[str, ...]:
         """The names of a picture's sidecars, the most trusted first.
 
-        `a.jpg.xmp` is before `a.xmp`, which all pictures of that name share; then comes one JSON of Google's, and the
-        file about the album that the folder is.
+        `a.jpg.xmp` is before `a.xmp`, which all pictures of that name share; then comes one JSON of Google's or
+        Flickr's, and the files about the album that the folder is, and about all its pictures.
         """
         stem = picture.rpartition(".")[0] or picture
         found = [name for whole in (picture, stem) for name in _choose(self.xmp.get(takeout.fold_name(whole)), whole)]
@@ -88,7 +101,7 @@ class Neighbours:
             found.append(of_picture)
             if is_sidecar_name(of_picture):  # a.json may be anybody's, and so may metadata.json
                 found += self.albums
-        return tuple(dict.fromkeys(found))
+        return tuple(dict.fromkeys([*found, *self.of_folder]))
 
     def _find_json(self, picture: str) -> str | None:
         """A JSON under the picture's own name, else its original's, else under its name with another extension."""
@@ -98,6 +111,8 @@ class Neighbours:
                 for named in takeout.guess_json_names(name):
                     if files := self.json.get(named):
                         return _choose(files, name)[0]
+        if (of_flickr := flickr.guess_json_base(picture)) and (files := self.json.get(takeout.Named(of_flickr, ""))):
+            return _choose(files, of_flickr)[0]
         for name in (picture, original):
             if name is not None:
                 for named in takeout.guess_json_names(name):
@@ -123,14 +138,21 @@ def _choose(files: list[str] | None, wanted: str) -> list[str]:
 
 
 def read_sidecar(path: Path, picture: str = "") -> tuple[Fact, ...]:
-    """The facts in a sidecar of the picture named `picture`; none if it is damaged, too large or something else."""
+    """The facts in a sidecar of the picture named `picture`; none if it is damaged, too large or something else.
+
+    Without the picture's name, Picasa's file has nothing to say, and a JSON's title is believed.
+    """
     data = _read_small_file(path)
     if not data:
         return ()
     if path.suffix.lower() == ".xmp":
         from viewfinder.pictures.facts.xmp import read_xmp
 
-        return tuple(read_xmp(data, path.name))
+        return tuple(read_xmp(data, f"{path.name}:"))
+    if path.name.lower() in picasa.NAMES:
+        return tuple(picasa.read_picasa(data, path.name, picture)) if picture else ()
+    if flickr.is_flickr_name(path.name):
+        return tuple(flickr.read_flickr(data, path.name))
     return tuple(takeout.read_takeout(data, path.name, picture))
 
 

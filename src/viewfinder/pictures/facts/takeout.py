@@ -100,7 +100,7 @@ def find_owner(named: Named) -> str:
 
 
 def guess_json_names(picture: str) -> Iterator[Named]:
-    """Names that the JSON of a picture may have, the surest first; see `guess_json_stems` for those that come after.
+    """Names that the JSON of a picture may have, the surest first.
 
     >>> list(guess_json_names("a(1).jpg"))
     [Named(base='a(1).jpg', number=''), Named(base='a.jpg', number='1')]
