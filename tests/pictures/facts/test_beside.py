@@ -16,6 +16,7 @@ from viewfinder.pictures.facts.beside import Neighbours, is_sidecar_name, may_be
 from viewfinder.pictures.facts.model import Fact
 
 LONG = "Urlaub in Knaufspesch in der Schneifel (38).JPG"
+DIGITS = "123456789123456789123456789123456789"
 EMOJI = "😀😃😄😁😆😅😂🤣🥲☺️😊😇🙂🙃😉😌😍🥰😘😗😙😚😋"
 
 PAIRS = [
@@ -55,6 +56,11 @@ PAIRS = [
     ("image(3)-edited.jpg", "image.jpg(3).json"),
     (unicodedata.normalize("NFD", "Café-modifié.jpg"), "Café.jpg.json"),
     (f"{'x' * 43}-edi.jpg", f"{'x' * 43}.jp.json"),
+    (f"{DIGITS}_DSCN0091(1).JPG", f"{DIGITS}_DSCN0091.JP.supplemental-meta(1).json"),
+    (f"{DIGITS}_DSCN0091-ha edit.JPG", f"{DIGITS}_DSCN0091.JP.supplemental-meta.json"),
+    (f"{DIGITS}_DSCN0091-ha edit(1).JPG", f"{DIGITS}_DSCN0091.JP.supplemental-meta(1).json"),
+    (f"{DIGITS}_DSCN0098-ha(1).JPG", f"{DIGITS}_DSCN0098.JPG.su(1).json"),
+    ("a.jpg", "a.jpg.metadata.json"),
     ("a.jpg", "a.HEIC.json"),
     ("a.jpg", "a.json"),
 ]

@@ -31,7 +31,7 @@ _COMPACT_DAY = r"(?P<year>\d{4})(?P<month>\d{2})(?P<day>\d{2})"
 _DAY = r"(?P<year>\d{4})(?P<between>[-._])(?P<month>\d{2})(?P=between)(?P<day>\d{2})"
 _COMPACT_TIME = r"(?P<hour>\d{2})(?P<minute>\d{2})(?P<second>\d{2})"
 _HALF = r"(?:\s?(?P<half>[ap])\.?\s?m\b\.?)?"
-_WORD_BEFORE = "|".join(f"(?<={word})" for word in ("IMG", "VID", "PANO", "BURST", "image", "photo", "Scan"))
+_WORD_BEFORE = "|".join(f"(?<={word})" for word in ("IMG", "VID", "PANO", "BURST", "image", "photo", "Scan", "^P"))
 _START = rf"(?:(?<![^\W_])|{_WORD_BEFORE})"
 """Where digits may start: not within a word or a number, save directly after words that devices write so."""
 

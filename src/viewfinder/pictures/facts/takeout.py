@@ -55,7 +55,7 @@ ALBUM_FILES = frozenset({
 _NAME = re.compile(
     r"(?P<base>.+?)(?:\.(?:"
     + "|".join("supplemental-metadata"[:length] for length in range(len("supplemental-metadata"), -1, -1))
-    + r"))?(?:\((?P<number>\d{1,9})\))?\.json",
+    + r"|metadata))?(?:\((?P<number>\d{1,9})\))?\.json",
     re.IGNORECASE | re.DOTALL,
 )
 _NUMBERED = re.compile(r"(?P<start>.+)\((?P<number>\d{1,9})\)(?P<end>\.[^.]*)?", re.DOTALL)
