@@ -51,6 +51,19 @@ def is_sidecar_name(name: str) -> bool:
     return named.base in takeout.ALBUM_FILES or whole != named.base or _get_extension(named) in _PICTURES | _VIDEOS
 
 
+def name_sidecar_kind(name: str) -> str:
+    """Whose sidecar a file of this name is, for reports.
+
+    >>> [name_sidecar_kind(name) for name in ("a.xmp", "a.jpg.json", "photo_12345678.json", ".picasa.ini")]
+    ['XMP', 'Takeout', 'Flickr', 'Picasa']
+    """
+    if name.lower() in picasa.NAMES:
+        return "Picasa"
+    if flickr.is_flickr_name(name):
+        return "Flickr"
+    return "Takeout" if name.lower().endswith(".json") else "XMP"
+
+
 @dataclass(frozen=True)
 class Neighbours:
     """The sidecars of one folder, by what their names say; made from all names in it, keeps those of sidecars."""
