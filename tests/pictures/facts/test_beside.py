@@ -126,6 +126,8 @@ def test_an_album_s_file_goes_with_pictures_that_have_a_json_and_in_no_other_fol
     assert Neighbours.of(names).find("a.jpg") == ("a.jpg.json", "Metadaten.json")
     assert Neighbours.of(names).find("b.jpg") == ()
     assert Neighbours.of(names).find("c.jpg") == ("c.json",)
+    cut = f"{LONG[:46]}.json"
+    assert Neighbours.of([LONG, cut, "metadata.json"]).find(LONG) == (cut, "metadata.json")
 
 
 def test_only_names_that_say_so_are_sidecars_for_sure() -> None:

@@ -110,28 +110,33 @@ class Neighbours:
         """
         stem = picture.rpartition(".")[0] or picture
         found = [name for whole in (picture, stem) for name in _choose(self.xmp.get(takeout.fold_name(whole)), whole)]
-        if self.json and (of_picture := self._find_json(picture)):
+        of_picture, is_sure = self._find_json(picture) if self.json else (None, False)
+        if of_picture is not None:
             found.append(of_picture)
-            if is_sidecar_name(of_picture):  # a.json may be anybody's, and so may metadata.json
-                found += self.albums
+        if is_sure:
+            found += self.albums
         return tuple(dict.fromkeys([*found, *self.of_folder]))
 
-    def _find_json(self, picture: str) -> str | None:
-        """A JSON under the picture's own name, else its original's, else under its name with another extension."""
+    def _find_json(self, picture: str) -> tuple[str | None, bool]:
+        """A JSON under the picture's own name, else its original's, else under its name with another extension.
+
+        Also whether it is surely Google's: a.json may be anybody's, and so may a metadata.json in its folder.
+        """
         original = takeout.guess_original(picture)
         for name in (picture, original):
             if name is not None:
                 for named in takeout.guess_json_names(name):
                     if files := self.json.get(named):
-                        return _choose(files, name)[0]
+                        return _choose(files, name)[0], True
         if (of_flickr := flickr.guess_json_base(picture)) and (files := self.json.get(takeout.Named(of_flickr, ""))):
-            return _choose(files, of_flickr)[0]
+            return _choose(files, of_flickr)[0], False
         for name in (picture, original):
             if name is not None:
                 for named in takeout.guess_json_names(name):
                     if files := self.orphans.get(_without_extension(named)):
-                        return _choose(files, name)[0]
-        return None
+                        chosen = _choose(files, name)[0]
+                        return chosen, is_sidecar_name(chosen)
+        return None, False
 
 
 def _get_extension(named: takeout.Named) -> str:
