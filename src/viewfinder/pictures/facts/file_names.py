@@ -174,9 +174,7 @@ def _write_moment(parts: dict[str, str | None], years: range) -> str | None:
     if (hour_text := parts.get("hour")) is None:
         return day.isoformat()
     hour = int(hour_text)
-    if half := parts.get("half"):
-        if not 1 <= hour <= 12:
-            return None
+    if (half := parts.get("half")) and 1 <= hour <= 12:  # "14.03.00 am Strand" is German
         hour = hour % 12 + (12 if half in "pP" else 0)
     second, fraction = parts.get("second"), parts.get("fraction")
     try:
