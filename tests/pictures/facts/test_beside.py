@@ -63,6 +63,9 @@ PAIRS = [
     ("a.jpg", "a.jpg.metadata.json"),
     ("a.jpg", "a.HEIC.json"),
     ("a.jpg", "a.json"),
+    ("2013-08-22(1).png", "2013-08-22(1).json"),
+    ("21.12.11 - 1.jpg", "21.12.11 - 1.json"),
+    ("a-edited.jpg", "a.dng.supplemental-metadata.json"),
 ]
 
 NOT_PAIRS = [
@@ -76,6 +79,9 @@ NOT_PAIRS = [
         "Backyard_ceremony_wedding_photography_xxxxxxx_(494).json",
     ),
     ("IMG_1.jpg", "IMG_1.MP4.json"),
+    ("IMG_1-edited.jpg", "IMG_1.MP4.json"),
+    ("IMG_1.jpg", "IMG_1.PNG.json"),
+    ("IMG_1.png", "IMG_1.HEIC.json"),
     ("IMG_1.jpg", "IMG_10.jpg.json"),
     ("a.jpg", "a.jpg.txt"),
     ("-edited.jpg", ".jpg.json"),
@@ -96,6 +102,11 @@ def test_a_json_whose_own_picture_is_there_is_not_lent_to_one_of_the_same_stem()
     names = ["IMG_1.HEIC", "IMG_1.jpg", "IMG_1.HEIC.json"]
     assert Neighbours.of(names).find("IMG_1.HEIC") == ("IMG_1.HEIC.json",)
     assert Neighbours.of(names).find("IMG_1.jpg") == ()
+
+
+def test_an_edited_picture_shares_the_json_of_an_original_in_another_format() -> None:
+    names = ["IMG_1.HEIC", "IMG_1-edited.jpg", "IMG_1.HEIC.supplemental-metadata.json", "IMG_1.MP4"]
+    assert Neighbours.of(names).find("IMG_1-edited.jpg") == ("IMG_1.HEIC.supplemental-metadata.json",)
 
 
 def test_a_live_photo_s_still_has_the_json_and_the_video_its_own_if_it_has_one() -> None:

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
 
 from viewfinder.pictures.facts import flickr, picasa, takeout
 from viewfinder.pictures.facts.model import Fact
@@ -28,6 +29,9 @@ _VIDEOS = frozenset({
     "mp", "mp4", "m4v", "mov", "avi", "mkv", "mpg", "mpeg", "mts", "3gp", "webm", "wmv", "insp",
 })  # fmt: skip
 """Extensions in the names of Takeout's JSON; videos have theirs too."""
+
+_CONVERTED = frozenset({"heic", "heif", "hif"})
+"""What Google may make a JPEG of, whose JSON keeps the old name."""
 
 
 def may_be_sidecar(name: str) -> bool:
@@ -64,13 +68,21 @@ def name_sidecar_kind(name: str) -> str:
     return "Takeout" if name.lower().endswith(".json") else "XMP"
 
 
+class OtherJson(NamedTuple):
+    """A JSON file in a list of those whose pictures have one name but for the extension; whether its picture is here."""
+
+    name: str
+    extension: str
+    has_picture: bool
+
+
 @dataclass(frozen=True)
 class Neighbours:
     """The sidecars of one folder, by what their names say; made from all names in it, keeps those of sidecars."""
 
     xmp: dict[str, list[str]] = field(default_factory=dict)
     json: dict[takeout.Named, list[str]] = field(default_factory=dict)
-    orphans: dict[takeout.Named, list[str]] = field(default_factory=dict)
+    json_by_stem: dict[takeout.Named, list[OtherJson]] = field(default_factory=dict)
     albums: tuple[str, ...] = ()
     of_folder: tuple[str, ...] = ()
 
@@ -95,12 +107,13 @@ class Neighbours:
             return cls(dict(xmp), of_folder=of_folder)
         owners = {takeout.find_owner(named) for named in by_name}
         present = owners.intersection(map(takeout.fold_name, chain(names, others)))
-        orphans: defaultdict[takeout.Named, list[str]] = defaultdict(list)
+        by_stem: defaultdict[takeout.Named, list[OtherJson]] = defaultdict(list)
         for named, files in by_name.items():
-            if takeout.find_owner(named) not in present and _get_extension(named) not in _VIDEOS:
-                orphans[_without_extension(named)] += files
+            has_picture = takeout.find_owner(named) in present
+            for stem, extension in {_split(named), (named, "")}:
+                by_stem[stem] += [OtherJson(name, extension, has_picture) for name in files]
         albums = sorted(name for named, files in by_name.items() if named.base in takeout.ALBUM_FILES for name in files)
-        return cls(dict(xmp), dict(by_name), dict(orphans), tuple(albums), of_folder)
+        return cls(dict(xmp), dict(by_name), dict(by_stem), tuple(albums), of_folder)
 
     def find(self, picture: str) -> tuple[str, ...]:
         """The names of a picture's sidecars, the most trusted first.
@@ -123,29 +136,45 @@ class Neighbours:
         Also whether it is surely Google's: a.json may be anybody's, and so may a metadata.json in its folder.
         """
         original = takeout.guess_original(picture)
-        for name in (picture, original):
-            if name is not None:
-                for named in takeout.guess_json_names(name):
-                    if files := self.json.get(named):
-                        return _choose(files, name)[0], True
+        names = [name for name in (picture, original) if name is not None]
+        for name in names:
+            for named in takeout.guess_json_names(name):
+                if files := self.json.get(named):
+                    return _choose(files, name)[0], True
         if (of_flickr := flickr.guess_json_base(picture)) and (files := self.json.get(takeout.Named(of_flickr, ""))):
             return _choose(files, of_flickr)[0], False
-        for name in (picture, original):
-            if name is not None:
-                for named in takeout.guess_json_names(name):
-                    if files := self.orphans.get(_without_extension(named)):
-                        chosen = _choose(files, name)[0]
-                        return chosen, is_sidecar_name(chosen)
+        for name in names:
+            for named in takeout.guess_json_names(name):
+                stem, extension = _split(named)
+                others = self.json_by_stem.get(stem, ())
+                lent = [other.name for other in others if _is_lent(other, extension, is_original=name == original)]
+                if lent:
+                    return min(lent), is_sidecar_name(min(lent))
         return None, False
 
 
+def _is_lent(other: OtherJson, extension: str, *, is_original: bool) -> bool:
+    """Whether a JSON under another extension is that of a picture with this one, or of its original.
+
+    Google makes JPEG of HEIC, and of anything that is edited; cuts extensions; and gives one to pictures without any.
+    Two pictures that differ in the extension alone are otherwise two pictures: IMG_1.PNG and IMG_1.JPG of a phone.
+    """
+    if is_original:
+        return other.extension in _PICTURES or extension.startswith(other.extension)
+    if other.has_picture:
+        return False
+    is_converted = other.extension in _CONVERTED and extension in ("jpg", "jpeg")
+    return is_converted or extension.startswith(other.extension)
+
+
 def _get_extension(named: takeout.Named) -> str:
-    return named.base.rpartition(".")[2]
+    return _split(named)[1]
 
 
-def _without_extension(named: takeout.Named) -> takeout.Named:
-    stem = named.base.rpartition(".")[0]
-    return takeout.Named(stem or named.base, named.number)
+def _split(named: takeout.Named) -> tuple[takeout.Named, str]:
+    """The name without its extension, and that."""
+    stem, dot, extension = named.base.rpartition(".")
+    return (takeout.Named(stem, named.number), extension) if dot and stem else (named, "")
 
 
 def _choose(files: list[str] | None, wanted: str) -> list[str]:
