@@ -13,7 +13,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
 
 from viewfinder.pictures.facts import flickr, picasa, takeout
 from viewfinder.pictures.facts.model import Fact
@@ -21,10 +20,10 @@ from viewfinder.pictures.facts.model import Fact
 MAX_SIDECAR_SIZE = 2_000_000
 """Bytes; a larger file is no sidecar, and is not read."""
 
-_PICTURES = frozenset({
+_PICTURES = (
     "jpg", "jpeg", "jpe", "jfif", "png", "apng", "webp", "gif", "bmp", "tif", "tiff", "avif", "heic", "heif", "hif",
     "jxl", "dng", "cr2", "cr3", "crw", "nef", "nrw", "arw", "srw", "orf", "rw2", "raf", "pef", "gpr", "3fr", "mpo",
-})  # fmt: skip
+)  # fmt: skip
 _VIDEOS = frozenset({
     "mp", "mp4", "m4v", "mov", "avi", "mkv", "mpg", "mpeg", "mts", "3gp", "webm", "wmv", "insp",
 })  # fmt: skip
@@ -52,7 +51,7 @@ def is_sidecar_name(name: str) -> bool:
     if named is None:
         return False
     whole = folded.removesuffix(".json")
-    return named.base in takeout.ALBUM_FILES or whole != named.base or _get_extension(named) in _PICTURES | _VIDEOS
+    return named.base in takeout.ALBUM_FILES or whole != named.base or _split(named)[1] in {*_PICTURES, *_VIDEOS}
 
 
 def name_sidecar_kind(name: str) -> str:
@@ -68,21 +67,16 @@ def name_sidecar_kind(name: str) -> str:
     return "Takeout" if name.lower().endswith(".json") else "XMP"
 
 
-class OtherJson(NamedTuple):
-    """A JSON file in a list of those whose pictures have one name but for the extension; whether its picture is here."""
-
-    name: str
-    extension: str
-    has_picture: bool
-
-
 @dataclass(frozen=True)
 class Neighbours:
-    """The sidecars of one folder, by what their names say; made from all names in it, keeps those of sidecars."""
+    """The sidecars of one folder, by what their names say; made from all names in it, keeps those of sidecars.
+
+    `orphans` are JSON files whose picture is not here, by its name without the extension: that extension, and the file.
+    """
 
     xmp: dict[str, list[str]] = field(default_factory=dict)
     json: dict[takeout.Named, list[str]] = field(default_factory=dict)
-    json_by_stem: dict[takeout.Named, list[OtherJson]] = field(default_factory=dict)
+    orphans: dict[takeout.Named, list[tuple[str, str]]] = field(default_factory=dict)
     albums: tuple[str, ...] = ()
     of_folder: tuple[str, ...] = ()
 
@@ -107,13 +101,13 @@ class Neighbours:
             return cls(dict(xmp), of_folder=of_folder)
         owners = {takeout.find_owner(named) for named in by_name}
         present = owners.intersection(map(takeout.fold_name, chain(names, others)))
-        by_stem: defaultdict[takeout.Named, list[OtherJson]] = defaultdict(list)
+        orphans: defaultdict[takeout.Named, list[tuple[str, str]]] = defaultdict(list)
         for named, files in by_name.items():
-            has_picture = takeout.find_owner(named) in present
-            for stem, extension in {_split(named), (named, "")}:
-                by_stem[stem] += [OtherJson(name, extension, has_picture) for name in files]
+            if takeout.find_owner(named) not in present:
+                for stem, extension in {_split(named), (named, "")}:
+                    orphans[stem] += [(extension, name) for name in files]
         albums = sorted(name for named, files in by_name.items() if named.base in takeout.ALBUM_FILES for name in files)
-        return cls(dict(xmp), dict(by_name), dict(by_stem), tuple(albums), of_folder)
+        return cls(dict(xmp), dict(by_name), dict(orphans), tuple(albums), of_folder)
 
     def find(self, picture: str) -> tuple[str, ...]:
         """The names of a picture's sidecars, the most trusted first.
@@ -136,39 +130,33 @@ class Neighbours:
         Also whether it is surely Google's: a.json may be anybody's, and so may a metadata.json in its folder.
         """
         original = takeout.guess_original(picture)
-        names = [name for name in (picture, original) if name is not None]
-        for name in names:
-            for named in takeout.guess_json_names(name):
+        for name in (picture, original):
+            for named in takeout.guess_json_names(name) if name is not None else ():
                 if files := self.json.get(named):
-                    return _choose(files, name)[0], True
+                    return _choose(files, name or "")[0], True
         if (of_flickr := flickr.guess_json_base(picture)) and (files := self.json.get(takeout.Named(of_flickr, ""))):
             return _choose(files, of_flickr)[0], False
-        for name in names:
-            for named in takeout.guess_json_names(name):
+        for named in takeout.guess_json_names(original) if original is not None else ():
+            stem, _ = _split(named)
+            for extension in _PICTURES:  # what is edited becomes a JPEG, whatever it was
+                if files := self.json.get(takeout.Named(f"{stem.base}.{extension}", stem.number)):
+                    return min(files), True
+        for name in (picture, original):
+            for named in takeout.guess_json_names(name) if name is not None else ():
                 stem, extension = _split(named)
-                others = self.json_by_stem.get(stem, ())
-                lent = [other.name for other in others if _is_lent(other, extension, is_original=name == original)]
+                lent = [file for other, file in self.orphans.get(stem, ()) if _is_renamed(other, extension)]
                 if lent:
                     return min(lent), is_sidecar_name(min(lent))
         return None, False
 
 
-def _is_lent(other: OtherJson, extension: str, *, is_original: bool) -> bool:
-    """Whether a JSON under another extension is that of a picture with this one, or of its original.
+def _is_renamed(extension: str, now: str) -> bool:
+    """Whether a JSON under one extension may be that of a picture that has another now.
 
-    Google makes JPEG of HEIC, and of anything that is edited; cuts extensions; and gives one to pictures without any.
-    Two pictures that differ in the extension alone are otherwise two pictures: IMG_1.PNG and IMG_1.JPG of a phone.
+    Google makes JPEG of HEIC, cuts extensions, and gives one to pictures that had none. Two pictures that differ in the
+    extension alone are otherwise two pictures: IMG_1.PNG and IMG_1.JPG of a phone.
     """
-    if is_original:
-        return other.extension in _PICTURES or extension.startswith(other.extension)
-    if other.has_picture:
-        return False
-    is_converted = other.extension in _CONVERTED and extension in ("jpg", "jpeg")
-    return is_converted or extension.startswith(other.extension)
-
-
-def _get_extension(named: takeout.Named) -> str:
-    return _split(named)[1]
+    return now.startswith(extension) or (extension in _CONVERTED and now in ("jpg", "jpeg"))
 
 
 def _split(named: takeout.Named) -> tuple[takeout.Named, str]:
