@@ -242,3 +242,9 @@ def test_a_damaged_or_hostile_xmp_gives_nothing_and_takes_no_time(tmp_path: Path
     started = time.process_time()
     assert read_sidecar(tmp_path / "a.xmp") == ()
     assert time.process_time() - started < 5
+
+
+def test_names_that_are_not_unicode_are_borne_and_matched() -> None:
+    odd = "caf\udce9" + "x" * 60 + ".jpg"
+    assert Neighbours.of([odd, f"{odd}.json", f"{odd}.xmp"]).find(odd) == (f"{odd}.xmp", f"{odd}.json")
+    assert Neighbours.of([odd, f"{odd[:46]}.json", ".picasa.ini"]).find(odd) == (f"{odd[:46]}.json", ".picasa.ini")

@@ -20,6 +20,7 @@ from importlib.resources import files
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
+from viewfinder.errors import advise_extra
 from viewfinder.pictures.facts.model import Fact
 
 SOURCE = "GPS (GeoNames)"
@@ -67,8 +68,17 @@ class Town(NamedTuple):
 
 
 def are_places_installed() -> bool:
-    """Whether names of places can be found; else `viewfinder.errors.advise_extra("places")` says what to install."""
+    """Whether names of places can be found; else `advise_places` says what to install."""
     return all(find_spec(package) is not None for package in ("reverse_geocode", "scipy"))
+
+
+def advise_places(positions: int) -> str:
+    """A line for a report: so many pictures have a position, and what names the places needs.
+
+    >>> advise_places(412)
+    "412 GPS positions without names of places: pip install 'viewfinder[places]', with the pip beside this viewfinder"
+    """
+    return f"{positions:,} GPS positions without names of places: {advise_extra('places')}"
 
 
 def name_places(coordinates: Sequence[tuple[float, float]]) -> list[tuple[Fact, ...]]:

@@ -148,7 +148,9 @@ def _cut(name: str) -> str:
     """A name as Google cuts it before `.json`."""
     if len(name) * 2 <= MAX_STEM or _count_units(name) <= MAX_STEM:
         return name
-    return name.encode("utf-16-le", "surrogatepass")[: MAX_STEM * 2].decode("utf-16-le", "ignore")
+    units = name.encode("utf-16-le", "surrogatepass")[: MAX_STEM * 2]
+    is_split = 0xD8 <= units[-1] <= 0xDB  # the first half of a character of two units
+    return (units[:-2] if is_split else units).decode("utf-16-le", "surrogatepass")
 
 
 def _count_units(text: str) -> int:
