@@ -10,7 +10,7 @@ import pytest
 
 from viewfinder.pictures.facts import beside
 from viewfinder.pictures.facts.beside import read_sidecar
-from viewfinder.pictures.facts.model import Fact
+from viewfinder.pictures.facts.model import Fact, merge_facts
 
 BEACH: dict[str, object] = {
     "title": "a.jpg",
@@ -117,6 +117,15 @@ def test_a_damaged_file_and_a_file_of_another_kind_give_nothing(tmp_path: Path, 
 def test_a_file_nested_without_end_gives_nothing(tmp_path: Path) -> None:
     deep = b'{"title": "a.jpg", "photoTakenTime": ' + b"[" * 900_000 + b"]" * 900_000 + b"}"
     assert read(tmp_path, deep) == {}
+
+
+def test_halves_of_characters_and_commands_to_a_terminal_do_not_get_through(tmp_path: Path) -> None:
+    (tmp_path / "a\x1b[31m.jpg.json").write_text(
+        r'{"photoTakenTime": {}, "description": " \ud83d \u001b[31mred\u0000\nline \u009b2J",'
+        r' "people": [{"name": "\udc00"}]}'
+    )
+    facts = merge_facts(read_sidecar(tmp_path / "a\x1b[31m.jpg.json"))
+    assert facts == (Fact("description", ("[31mred\nline 2J",), "a[31m.jpg.json: description"),)
 
 
 def test_people_are_read_up_to_a_limit(tmp_path: Path) -> None:

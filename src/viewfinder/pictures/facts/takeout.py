@@ -162,7 +162,7 @@ def read_takeout(data: bytes, source: str, picture: str = "") -> list[Fact]:
 
     A title that plainly names another picture than `picture` makes it something else.
     """
-    if b'"title"' not in data:
+    if b'"title"' not in data and b'"photoTakenTime"' not in data:
         return []
     try:
         said = json.loads(data)
