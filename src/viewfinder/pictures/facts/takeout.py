@@ -52,12 +52,9 @@ ALBUM_FILES = frozenset({
 })  # fmt: skip
 """Names, without .json, of the file about an album in its folder, by the language of the account."""
 
-_NAME = re.compile(
-    r"(?P<base>.+?)(?:\.(?:"
-    + "|".join("supplemental-metadata"[:length] for length in range(len("supplemental-metadata"), -1, -1))
-    + r"|metadata))?(?:\((?P<number>\d{1,9})\))?\.json",
-    re.IGNORECASE | re.DOTALL,
-)
+_SUFFIX = "supplemental-metadata"
+_OTHER_SUFFIX = "metadata"
+_NUMBER = re.compile(r"\((\d{1,9})\)$")
 _NUMBERED = re.compile(r"(?P<start>.+)\((?P<number>\d{1,9})\)(?P<end>\.[^.]*)?", re.DOTALL)
 _YEAR_FOLDER = re.compile(r"Photos from \d{4}|\d{4}-\d{2}-\d{2}(?: ?#\d+)?")
 _EDITED_FOLDED = tuple(sorted((suffix.casefold() for suffix in EDITED), key=len, reverse=True))
@@ -81,8 +78,17 @@ def parse_json_name(name: str) -> Named | None:
     >>> parse_json_name("a.jpg.supplemental-me(1).json"), parse_json_name("A(1).JPG.json")
     (Named(base='a.jpg', number='1'), Named(base='a(1).jpg', number=''))
     """
-    found = _NAME.fullmatch(name)
-    return found and Named(fold_name(found["base"]), found["number"] or "")
+    stem = name[:-5]
+    if not stem or name[-5:].lower() != ".json":
+        return None
+    found = _NUMBER.search(stem) if stem.endswith(")") else None
+    number = ""
+    if found and found.start():
+        stem, number = stem[: found.start()], found[1]
+    base, _, suffix = stem.rpartition(".")
+    folded = suffix.lower()
+    is_google = base and (_SUFFIX.startswith(folded) or folded == _OTHER_SUFFIX)
+    return Named(fold_name(base if is_google else stem), number)
 
 
 def is_album_name(name: str) -> bool:
