@@ -6,12 +6,12 @@ import math
 import re
 import struct
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from io import BytesIO
 from typing import Any
 
-from PIL import ExifTags
+from PIL.ExifTags import GPS, IFD, Base
 from PIL.TiffImagePlugin import ImageFileDirectory_v2
 
 from viewfinder.pictures.facts.captions import COMMENT
@@ -31,18 +31,26 @@ from viewfinder.pictures.facts.words import (
 MAX_NAME_LENGTH = 100
 """Characters of a camera's or a lens's name."""
 
-_BASE, _GPS = ExifTags.Base, ExifTags.GPS
+_NO_GROUP = -1
 _XMP, _IPTC, _PHOTOSHOP, _JPEG_OF_RW2 = 700, 33723, 34377, 0x2E
 _IMAGE_TITLE, _PHOTOGRAPHER, _RATING, _RATING_PERCENT = 0xA436, 0xA437, 0x4746, 0x4749  # the first two: EXIF 3.0
 
 _WANTED = frozenset(
     {
-        *(ExifTags.IFD.Exif, ExifTags.IFD.GPSInfo, _XMP, _IPTC, _PHOTOSHOP, _JPEG_OF_RW2),
+        *(
+            IFD.Exif,
+            IFD.GPSInfo,
+            *range(GPS.GPSLatitudeRef, GPS.GPSAltitude + 1),
+            _XMP,
+            _IPTC,
+            _PHOTOSHOP,
+            _JPEG_OF_RW2,
+        ),
         *(_IMAGE_TITLE, _PHOTOGRAPHER, _RATING, _RATING_PERCENT),
-        *(_BASE.DateTimeOriginal, _BASE.SubsecTimeOriginal, _BASE.OffsetTimeOriginal),
-        *(_BASE.DateTimeDigitized, _BASE.SubsecTimeDigitized, _BASE.OffsetTimeDigitized),
-        *(_BASE.Make, _BASE.Model, _BASE.LensModel, _BASE.ImageDescription, _BASE.UserComment, _BASE.Artist),
-        *(_BASE.XPTitle, _BASE.XPComment, _BASE.XPSubject, _BASE.XPKeywords, _BASE.XPAuthor),
+        *(Base.DateTimeOriginal, Base.SubsecTimeOriginal, Base.OffsetTimeOriginal),
+        *(Base.DateTimeDigitized, Base.SubsecTimeDigitized, Base.OffsetTimeDigitized),
+        *(Base.Make, Base.Model, Base.LensModel, Base.ImageDescription, Base.UserComment, Base.Artist),
+        *(Base.XPTitle, Base.XPComment, Base.XPSubject, Base.XPKeywords, Base.XPAuthor),
     }
 )
 _HEADS = re.compile(rb"II\*\0|MM\0\*|II\+\0|MM\0\+")
@@ -59,9 +67,9 @@ _NO_LENS = re.compile(
 class Directories:
     """The directories of a block of EXIF, by tag, as far as they are used."""
 
-    main: dict[int, Any] = field(default_factory=dict)
-    details: dict[int, Any] = field(default_factory=dict)
-    position: dict[int, Any] = field(default_factory=dict)
+    main: Mapping[int, Any] = field(default_factory=dict)
+    details: Mapping[int, Any] = field(default_factory=dict)
+    position: Mapping[int, Any] = field(default_factory=dict)
     endian: str = "<"
 
     @property
@@ -99,12 +107,8 @@ def load_directories(block: bytes) -> Directories:
         warnings.simplefilter("ignore")  # Pillow remarks on damage; what is left of the block is read
         file, endian = BytesIO(block), "<" if head[:1] == b"I" else ">"
         main = _load_directory(file, head, None)
-        return Directories(
-            main,
-            _load_directory(file, head, main.get(ExifTags.IFD.Exif), ExifTags.IFD.Exif),
-            _load_directory(file, head, main.get(ExifTags.IFD.GPSInfo), ExifTags.IFD.GPSInfo),
-            endian,
-        )
+        details, position = (_load_directory(file, head, main.get(tag, -1)) for tag in (IFD.Exif, IFD.GPSInfo))
+        return Directories(main, details, position, endian)
 
 
 def load_lone_directories(main: bytes, details: bytes, position: bytes) -> Directories:
@@ -113,34 +117,32 @@ def load_lone_directories(main: bytes, details: bytes, position: bytes) -> Direc
     return Directories(first.main, load_directories(details).main, load_directories(position).main, endian=first.endian)
 
 
-def _load_directory(file: BytesIO, head: bytes, offset: object, group: int | None = None) -> dict[int, Any]:
-    """The tags of the directory at `offset`, by default of the first; none where there is no directory."""
-    tags: dict[int, Any] = {}
+def _load_directory(file: BytesIO, head: bytes, offset: object) -> dict[int, Any]:
+    """The tags of the directory at `offset`, of the first for None; none where there is no directory."""
+    if offset is not None and not (isinstance(offset, int) and offset > 0):
+        return {}
+    # A group that Pillow has no table for: by its own it would cut blocks to their first number.
+    directory = ImageFileDirectory_v2(head, group=_NO_GROUP)
     try:
-        directory = ImageFileDirectory_v2(head, group=group)
-        if group is not None and not isinstance(offset, int):
-            return tags
-        file.seek(offset if isinstance(offset, int) else directory.next)
+        file.seek(directory.next if offset is None else offset)
         directory.load(file)
-    except Exception:  # whatever a broken block makes Pillow raise, the pixels are still good
-        return tags
+    except Exception as error:  # whatever a broken block makes Pillow raise, what came before is still good
+        if isinstance(error, MemoryError):
+            raise
+    tags: dict[int, Any] = {}
     for tag in directory:
-        if tag in _WANTED or group == ExifTags.IFD.GPSInfo:
+        if tag in _WANTED:
             try:
-                value = directory[tag]
+                tags[tag] = directory[tag]
             except Exception:  # the same, of one tag
                 continue
-            tags[tag] = value[0] if isinstance(value, tuple) and len(value) == 1 else value
     return tags
 
 
-def _to_bytes(value: object, endian: str | None) -> bytes:
-    """A block in a TIFF tag: bytes, or written as numbers of four bytes, as Photoshop does with IPTC."""
-    if isinstance(value, int):
-        value = (value,)
+def _to_bytes(value: object, endian: str) -> bytes:
+    """A block in a TIFF tag: bytes, or numbers of four bytes, as Photoshop and exiftool write IPTC."""
     if isinstance(value, tuple) and all(isinstance(it, int) and 0 <= it < 2**32 for it in value):
-        letter = "L" if any(it > 255 for it in value) or len(value) < 8 else "B"
-        return struct.pack(f"{endian or '<'}{len(value)}{letter}", *value)
+        return struct.pack(f"{endian}{len(value)}L", *value)
     return value if isinstance(value, bytes) else b""
 
 
@@ -162,8 +164,8 @@ def read_exif(directories: Directories) -> list[Fact]:
 def read_exif_dates(directories: Directories) -> Iterator[Fact]:
     """When the picture was taken, then when it was digitized; never when the file was changed (tag 306)."""
     fields = (
-        ("DateTimeOriginal", _BASE.DateTimeOriginal, _BASE.SubsecTimeOriginal, _BASE.OffsetTimeOriginal),
-        ("DateTimeDigitized", _BASE.DateTimeDigitized, _BASE.SubsecTimeDigitized, _BASE.OffsetTimeDigitized),
+        ("DateTimeOriginal", Base.DateTimeOriginal, Base.SubsecTimeOriginal, Base.OffsetTimeOriginal),
+        ("DateTimeDigitized", Base.DateTimeDigitized, Base.SubsecTimeDigitized, Base.OffsetTimeDigitized),
     )
     for name, tag, fraction, offset in fields:
         for tags in (directories.details, directories.main):  # TIFF/EP, which raw files follow, has no details
@@ -191,27 +193,27 @@ def name_lens(text: str) -> str | None:
 
 def _read_equipment(directories: Directories) -> Iterator[Fact]:
     main, details = directories.main, directories.details
-    if camera := name_camera(clean_text(main.get(_BASE.Make)), clean_text(main.get(_BASE.Model))):
+    if camera := name_camera(clean_text(main.get(Base.Make)), clean_text(main.get(Base.Model))):
         yield Fact("camera", (camera,), "EXIF Make, Model")
-    if lens := name_lens(clean_text(details.get(_BASE.LensModel))):
+    if lens := name_lens(clean_text(details.get(Base.LensModel))):
         yield Fact("lens", (lens,), "EXIF LensModel")
 
 
 def _read_exif_words(directories: Directories) -> Iterator[Fact]:
     main, details = directories.main, directories.details
-    for name, tag in (("XPTitle", _BASE.XPTitle), ("ImageTitle", _IMAGE_TITLE)):
+    for name, tag in (("XPTitle", Base.XPTitle), ("ImageTitle", _IMAGE_TITLE)):
         yield Fact("title", keep_words([_read_windows(main.get(tag) or details.get(tag))]), f"EXIF {name}")
-    described = keep_words([clean_text(main.get(_BASE.ImageDescription))])
+    described = keep_words([clean_text(main.get(Base.ImageDescription))])
     yield Fact("description", described, "EXIF ImageDescription")
-    yield Fact(COMMENT, keep_words([_read_windows(main.get(_BASE.XPComment))]), "EXIF XPComment")
-    comment = read_user_comment(details.get(_BASE.UserComment), is_big_endian=directories.endian == ">")
+    yield Fact(COMMENT, keep_words([_read_windows(main.get(Base.XPComment))]), "EXIF XPComment")
+    comment = read_user_comment(details.get(Base.UserComment), is_big_endian=directories.endian == ">")
     yield Fact(COMMENT, keep_words([comment]), "EXIF UserComment")
-    yield Fact(COMMENT, keep_words([_read_windows(main.get(_BASE.XPSubject))]), "EXIF XPSubject")
-    keywords = split_keywords([_read_windows(main.get(_BASE.XPKeywords))], "|/")
+    yield Fact(COMMENT, keep_words([_read_windows(main.get(Base.XPSubject))]), "EXIF XPSubject")
+    keywords = split_keywords([_read_windows(main.get(Base.XPKeywords))], "|/")
     yield Fact("keywords", keywords, "EXIF XPKeywords")
     authors = (
-        ("Artist", clean_text(main.get(_BASE.Artist))),
-        ("XPAuthor", _read_windows(main.get(_BASE.XPAuthor))),
+        ("Artist", clean_text(main.get(Base.Artist))),
+        ("XPAuthor", _read_windows(main.get(Base.XPAuthor))),
         ("Photographer", clean_text(details.get(_PHOTOGRAPHER))),
     )
     for name, text in authors:
@@ -289,15 +291,15 @@ def _read_rating(directories: Directories) -> Iterator[Fact]:
             yield Fact("rating", (stars,), f"EXIF {name}")
 
 
-def _read_position(tags: dict[int, Any]) -> Iterator[Fact]:
-    latitude = _read_degrees(tags.get(_GPS.GPSLatitude), clean_text(tags.get(_GPS.GPSLatitudeRef)), "NS")
-    longitude = _read_degrees(tags.get(_GPS.GPSLongitude), clean_text(tags.get(_GPS.GPSLongitudeRef)), "EW")
+def _read_position(tags: Mapping[int, Any]) -> Iterator[Fact]:
+    latitude = _read_degrees(tags.get(GPS.GPSLatitude), clean_text(tags.get(GPS.GPSLatitudeRef)), "NS")
+    longitude = _read_degrees(tags.get(GPS.GPSLongitude), clean_text(tags.get(GPS.GPSLongitudeRef)), "EW")
     yield from tell_position(latitude, longitude, "EXIF GPSLatitude", "EXIF GPSLongitude")
-    above = tags.get(_GPS.GPSAltitudeRef)
+    above = tags.get(GPS.GPSAltitudeRef)
     sign = (
         -1 if above in (b"\1", b"\3", 1, 3, "\1", "\3") else 1
     )  # below the sea; 2 and 3 are of the ellipsoid (EXIF 3.0)
-    metres = _to_number(tags.get(_GPS.GPSAltitude))
+    metres = _to_number(tags.get(GPS.GPSAltitude))
     if metres is not None and latitude is not None and longitude is not None:
         yield from tell_altitude(sign * metres, "EXIF GPSAltitude")
 
