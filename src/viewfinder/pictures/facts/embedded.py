@@ -63,11 +63,12 @@ def read_blocks(blocks: Blocks) -> tuple[Fact, ...]:
     """What the blocks of a file say, the most trusted first."""
     directories = _load_exif(blocks)
     properties = _load_xmp(blocks.xmp or directories.xmp, blocks)
-    iptc = blocks.iptc or find_iptc(blocks.photoshop) or directories.iptc
+    # A file may have several: ImageMagick cuts the one of TIFF short, and has it whole among Photoshop's resources.
+    iptc = dict.fromkeys((blocks.iptc, find_iptc(blocks.photoshop), *directories.iptc))
     facts = settle_captions(
         [
             *list_xmp_facts(properties, "XMP"),
-            *read_iptc(iptc),
+            *(fact for block in iptc for fact in read_iptc(block)),
             *read_exif(directories),
             *read_texts(blocks.texts, blocks.kind),
         ]

@@ -78,11 +78,10 @@ class Directories:
         return _to_bytes(self.main.get(_XMP), self.endian)
 
     @property
-    def iptc(self) -> bytes:
-        """The block of IPTC in a TIFF file, alone or among Photoshop's resources, or nothing."""
-        return _to_bytes(self.main.get(_IPTC), self.endian) or find_iptc(
-            _to_bytes(self.main.get(_PHOTOSHOP), self.endian)
-        )
+    def iptc(self) -> tuple[bytes, bytes]:
+        """The blocks of IPTC in a TIFF file, alone and among Photoshop's resources; each may be nothing."""
+        alone, resources = (_to_bytes(self.main.get(tag), self.endian) for tag in (_IPTC, _PHOTOSHOP))
+        return alone, find_iptc(resources)
 
     @property
     def preview(self) -> bytes:

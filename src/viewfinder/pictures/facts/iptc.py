@@ -82,6 +82,8 @@ def _split_records(block: bytes) -> Iterator[tuple[tuple[int, int], bytes]]:
             if width > 4:
                 return
             size, start = int.from_bytes(block[start : start + width], "big"), start + width
+        if start + size > len(block):
+            return
         yield place, block[start : start + min(size, MAX_BYTES)]
         at = start + size
 
