@@ -1,7 +1,7 @@
 """What is read of files that exiftool, exiv2 and ImageMagick wrote, held against what exiftool reads of them.
 
 Every field is written in every format, the fields of EXIF, XMP and IPTC into files of their own, so that none hides
-another. `NOT_WRITTEN` lists what a program cannot write, `OTHERWISE` where we read something else, each with its reason.
+another. `NOT_WRITTEN` lists what a program cannot write, `OTHERWISE` where we read something else, each with a reason.
 """
 
 from __future__ import annotations

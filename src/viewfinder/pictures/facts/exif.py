@@ -94,12 +94,11 @@ def load_directories(block: bytes) -> Directories:
 
     What is damaged is left out; there may be nothing.
     """
-    found = _HEADS.search(block, 0, _MAX_LEAD)
-    if found is not None:
+    if _RAW_HEADS.match(block):  # the directories are TIFF's, only the head is none that Pillow knows
+        head = (b"II*\0" if block[:1] == b"I" else b"MM\0*") + block[4:8]
+    elif (found := _HEADS.search(block, 0, _MAX_LEAD)) is not None:
         block = block[found.start() :] if found.start() else block
         head = block[: 16 if block[2:4] in (b"+\0", b"\0+") else 8]  # Pillow takes the head alone
-    elif _RAW_HEADS.match(block):  # the directories are TIFF's, only the head is none that Pillow knows
-        head = (b"II*\0" if block[:1] == b"I" else b"MM\0*") + block[4:8]
     else:
         return Directories()
     with warnings.catch_warnings():

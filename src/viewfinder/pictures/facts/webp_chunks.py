@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from viewfinder.pictures.facts.blocks import MAX_BLOCK_BYTES, MAX_PIECES, Blocks
 
-
 _XMP = (b"XMP ", b"XMP\0")
 """The chunk of XMP by the standard, and as ImageMagick wrote it (6.9.11)."""
 
