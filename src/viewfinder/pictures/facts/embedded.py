@@ -1,8 +1,8 @@
 """All that a file says of a picture besides its pixels: EXIF, XMP, IPTC and texts, from whatever holds them.
 
 `find_blocks` takes the file apart; `read_blocks` hears XMP first, then IPTC, then EXIF: what people write with a
-program of today stands in XMP, and programs often leave what the others said before. Dates are the other way round: no
-program changes what the camera wrote.
+program of today stands in XMP, and programs often leave what the others said before. What the camera measured is heard
+the other way round.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ from viewfinder.pictures.facts.png_text import find_png_blocks, read_creation_ti
 from viewfinder.pictures.facts.webp_chunks import find_webp_blocks
 from viewfinder.pictures.facts.xmp import EXTENDED, Properties, list_xmp_facts, parse_packet
 
-_DATE_RANKS = ("EXIF", "XMP exif:DateTimeOriginal", "XMP photoshop:DateCreated", "IPTC", "XMP")
+_MEASURED = frozenset({"captured", "latitude", "longitude", "altitude", "camera", "lens"})
+"""Facts that the camera wrote, and no program has a reason to change."""
+
+_RANKS = ("EXIF", "XMP exif:DateTimeOriginal", "XMP photoshop:DateCreated", "IPTC", "XMP")
 
 
 _FUJI = b"FUJIFILMCCD-RAW"
@@ -73,8 +76,8 @@ def read_blocks(blocks: Blocks) -> tuple[Fact, ...]:
             *read_texts(blocks.texts, blocks.kind),
         ]
     )
-    dates = [fact for fact in facts if fact.name == "captured"]
-    return (*sorted(dates, key=_rank_date), *(fact for fact in facts if fact.name != "captured"))
+    measured = [fact for fact in facts if fact.name in _MEASURED]
+    return (*sorted(measured, key=_rank), *(fact for fact in facts if fact.name not in _MEASURED))
 
 
 def date_container(blocks: Blocks) -> tuple[Fact, ...]:
@@ -84,8 +87,8 @@ def date_container(blocks: Blocks) -> tuple[Fact, ...]:
     return (Fact("captured", (blocks.created,), "QuickTime CreateDate"),) if blocks.created else ()
 
 
-def _rank_date(fact: Fact) -> int:
-    return next(rank for rank, start in enumerate(_DATE_RANKS) if fact.source.startswith(start))
+def _rank(fact: Fact) -> int:
+    return next(rank for rank, start in enumerate(_RANKS) if fact.source.startswith(start))
 
 
 def _load_exif(blocks: Blocks) -> Directories:

@@ -31,6 +31,9 @@ from viewfinder.pictures.facts.words import (
 MAX_NAME_LENGTH = 100
 """Characters of a camera's or a lens's name."""
 
+MIN_ALTITUDE, MAX_ALTITUDE = -12_000, 1_000_000
+"""Metres above the sea that a picture can be taken at: from the deepest sea to a space station."""
+
 _NO_GROUP = -1
 _XMP, _IPTC, _PHOTOSHOP, _JPEG_OF_RW2 = 700, 33723, 34377, 0x2E
 _IMAGE_TITLE, _PHOTOGRAPHER, _RATING, _RATING_PERCENT = 0xA436, 0xA437, 0x4746, 0x4749  # the first two: EXIF 3.0
@@ -118,6 +121,8 @@ def load_lone_directories(main: bytes, details: bytes, position: bytes) -> Direc
 def _load_directory(file: BytesIO, head: bytes, offset: object) -> dict[int, Any]:
     """The tags of the directory at `offset`, of the first for None; none where there is no directory."""
     if offset is not None and not (isinstance(offset, int) and offset > 0):
+        return {}
+    if len(head) not in (8, 16):
         return {}
     # A group that Pillow has no table for: by its own it would cut blocks to their first number.
     directory = ImageFileDirectory_v2(head, group=_NO_GROUP)
@@ -292,29 +297,27 @@ def _read_rating(directories: Directories) -> Iterator[Fact]:
 def _read_position(tags: Mapping[int, Any]) -> Iterator[Fact]:
     latitude = _read_degrees(tags.get(GPS.GPSLatitude), clean_text(tags.get(GPS.GPSLatitudeRef)), "NS")
     longitude = _read_degrees(tags.get(GPS.GPSLongitude), clean_text(tags.get(GPS.GPSLongitudeRef)), "EW")
-    yield from tell_position(latitude, longitude, "EXIF GPSLatitude", "EXIF GPSLongitude")
-    above = tags.get(GPS.GPSAltitudeRef)
-    sign = (
-        -1 if above in (b"\1", b"\3", 1, 3, "\1", "\3") else 1
-    )  # below the sea; 2 and 3 are of the ellipsoid (EXIF 3.0)
     metres = _to_number(tags.get(GPS.GPSAltitude))
-    if metres is not None and latitude is not None and longitude is not None:
-        yield from tell_altitude(sign * metres, "EXIF GPSAltitude")
+    # 1 is below the sea, 3 below the ellipsoid (EXIF 3.0)
+    if metres is not None and tags.get(GPS.GPSAltitudeRef) in (b"\1", b"\3", 1, 3):
+        metres = -metres
+    yield from tell_position(latitude, longitude, metres, "EXIF GPS")
 
 
-def tell_position(latitude: float | None, longitude: float | None, *sources: str) -> Iterator[Fact]:
-    """Both coordinates, or none: one alone, one out of range, or the zeros of a camera without a fix say nothing."""
+def tell_position(
+    latitude: float | None, longitude: float | None, metres: float | None, source_prefix: str
+) -> Iterator[Fact]:
+    """Both coordinates, perhaps with the height above the sea; none for one alone, out of range, or both zero.
+
+    Zeros are those of a camera that has no fix.
+    """
     if latitude is None or longitude is None or not (abs(latitude) <= 90 and abs(longitude) <= 180):
         return
     if latitude or longitude:
-        yield Fact("latitude", (write_number(latitude, 6),), sources[0])
-        yield Fact("longitude", (write_number(longitude, 6),), sources[1])
-
-
-def tell_altitude(metres: float, source: str) -> Iterator[Fact]:
-    """Metres above the sea, if they can be."""
-    if -12_000 <= metres <= 100_000:
-        yield Fact("altitude", (write_number(metres, 2),), source)
+        yield Fact("latitude", (write_number(latitude, 6),), f"{source_prefix}Latitude")
+        yield Fact("longitude", (write_number(longitude, 6),), f"{source_prefix}Longitude")
+        if metres is not None and MIN_ALTITUDE <= metres <= MAX_ALTITUDE:
+            yield Fact("altitude", (write_number(metres, 2),), f"{source_prefix}Altitude")
 
 
 def write_number(value: float, digits: int) -> str:

@@ -17,7 +17,6 @@ from viewfinder.pictures.facts.exif import (
     name_lens,
     read_percent,
     read_stars,
-    tell_altitude,
     tell_position,
 )
 from viewfinder.pictures.facts.model import Fact
@@ -371,11 +370,10 @@ def _read_places(properties: Properties) -> Iterator[Fact]:
 def _read_position(properties: Properties) -> Iterator[Fact]:
     latitude = read_coordinate(_first(properties, "exif:GPSLatitude"), "NS")
     longitude = read_coordinate(_first(properties, "exif:GPSLongitude"), "EW")
-    yield from tell_position(latitude, longitude, "exif:GPSLatitude", "exif:GPSLongitude")
     metres = _read_ratio(_first(properties, "exif:GPSAltitude"))
-    if metres is not None and latitude is not None and longitude is not None:
-        below = _first(properties, "exif:GPSAltitudeRef") in ("1", "3")
-        yield from tell_altitude(-metres if below else metres, "exif:GPSAltitude")
+    if metres is not None and _first(properties, "exif:GPSAltitudeRef") in ("1", "3"):
+        metres = -metres
+    yield from tell_position(latitude, longitude, metres, "exif:GPS")
 
 
 def read_coordinate(text: str, letters: str) -> float | None:
