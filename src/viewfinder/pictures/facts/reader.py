@@ -23,7 +23,7 @@ def read_facts(data: bytes, announced: str, path: Path, sidecars: Sequence[Path]
     comes before the file for title, description, rating and label: programs write there when they leave the file alone.
     """
     blocks = find_blocks(data, announced)
-    beside = [(sidecar, read_sidecar(sidecar)) for sidecar in sidecars]
+    beside = [(sidecar, read_sidecar(sidecar, path.name)) for sidecar in sidecars]
     return merge_facts(
         [
             *(fact for sidecar, facts in beside if _is_xmp(sidecar) for fact in facts if fact.name in _EDITED_BESIDE),
