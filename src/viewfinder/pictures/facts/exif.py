@@ -151,6 +151,8 @@ def _to_bytes(value: object, endian: str) -> bytes:
 
 def read_exif(directories: Directories) -> list[Fact]:
     """What a block of EXIF says, the most trusted first."""
+    if not directories.main and not directories.details:
+        return []
     return [
         fact
         for fact in (

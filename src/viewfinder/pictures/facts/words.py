@@ -70,7 +70,7 @@ def is_boilerplate(text: str) -> bool:
 
 def keep_words(texts: Iterable[str]) -> tuple[str, ...]:
     """The texts that a person may have written, clean."""
-    return tuple(text for text in map(clean_words, texts) if text and not is_boilerplate(text))
+    return tuple(said for text in texts if text and (said := clean_words(text)) and not is_boilerplate(said))
 
 
 def split_list(text: str) -> list[str]:
@@ -86,7 +86,7 @@ def split_keywords(texts: Iterable[str], separators: str = "|") -> tuple[str, ..
     >>> split_keywords(["Places|Italy|Rome", "beach; sea"]), split_keywords(["beach, sea, sun"])
     (('Rome', 'Italy', 'Places', 'beach', 'sea'), ('beach', 'sea', 'sun'))
     """
-    whole = [text for text in map(clean_words, texts) if text]
+    whole = [said for text in texts if text and (said := clean_words(text))]
     if len(whole) == 1 and whole[0].count(",") >= 2:
         whole = whole[0].split(",")
     return tuple(level for text in whole for item in split_list(text) for level in _split_levels(item, separators))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Any
 from xml.etree.ElementTree import Element, TreeBuilder
 
@@ -28,7 +29,7 @@ MAX_PACKET_BYTES = 4_000_000
 MAX_ELEMENTS = 50_000
 """Elements of a packet; one with more is not read."""
 
-EXTENDED = "{http://ns.adobe.com/xmp/note/}HasExtendedXMP"
+EXTENDED = "xmpNote:HasExtendedXMP"
 """The property of a packet in JPEG that names the segments with the rest of it."""
 
 MAX_DEPTH = 40
@@ -60,8 +61,9 @@ _NAMES_OF_SPACES = {
     "http://www.metadataworkinggroup.com/schemas/regions/": "mwg-rs",
     "http://www.metadataworkinggroup.com/schemas/keywords/": "mwg-kw",
     "http://www.metadataworkinggroup.com/schemas/collections/": "mwg-coll",
+    "http://ns.adobe.com/xmp/note/": "xmpNote",
 }
-"""Namespaces by which what is read is found, whatever prefix a packet gives them."""
+"""Namespaces by which what is read is found, whatever prefix a packet gives them; properties of others are left out."""
 
 _LONG_DATA = re.compile(rb"[A-Za-z0-9+/=]{20000,}")  # pictures within a packet, in base64
 _OPENING = re.compile(r"<(?P<prefix>[\w.-]+:)?(?P<tag>xmpmeta|xapmeta|RDF)[\s>]")
@@ -116,7 +118,7 @@ def parse_packet(packet: bytes) -> Properties:
     if len(packet) > MAX_PACKET_BYTES:
         packet = _LONG_DATA.sub(b"", packet)
     text = _CONTROLS.sub("", _decode_packet(packet[:MAX_PACKET_BYTES]))
-    text = _BAD_REFERENCES.sub("", text)
+    text = _BAD_REFERENCES.sub("", text) if "&#" in text else text
     parser = XMLParser(target=_BoundedBuilder())
     try:
         parser.feed(_cut_packet(text).encode())
@@ -160,26 +162,34 @@ def _cut_packet(text: str) -> str:
     return text[found.start() : text.find(">", end) + 1] if end >= 0 else text[found.start() :]
 
 
-def _name(tag: str) -> str:
-    space, _, name = tag[1:].rpartition("}") if tag.startswith("{") else ("", "", tag)
+@lru_cache(maxsize=1000)
+def _name(tag: str) -> str | None:
+    """The name of a property as "prefix:name"; None for one of a namespace that is not read."""
+    space, _, name = tag[1:].rpartition("}")
     prefix = _NAMES_OF_SPACES.get(space)
-    return f"{prefix}:{name}" if prefix else tag
+    return f"{prefix}:{name}" if prefix else None
 
 
 def _take_structure(element: Element, into: Properties) -> None:
     """The properties of a description: its attributes, then its elements; the first of a name counts."""
     for tag, value in element.attrib.items():
-        if not tag.startswith(_RDF) and tag != _LANGUAGE:
-            into.setdefault(_name(tag), value)
+        if (name := _name(tag)) is not None:
+            into.setdefault(name, value)
     for child in element:
-        name, node = _name(child.tag), _read_node(child)
-        if node:
-            into.setdefault(name, node)
+        _take_property(child, into)
+
+
+def _take_property(element: Element, into: Properties) -> None:
+    name = _name(element.tag)
+    if name is not None and (node := _read_node(element)):
+        into.setdefault(name, node)
 
 
 def _read_node(element: Element) -> Node:
     """The value of a property: the items of a list, the fields of a structure, or a text."""
     children = list(element)
+    if not children and not element.attrib:
+        return (element.text or "").strip()
     if element.get(f"{_RDF}parseType") == "Resource":
         return _read_structure([element])
     if children and children[0].tag in (f"{_RDF}Bag", f"{_RDF}Seq", f"{_RDF}Alt"):
@@ -189,10 +199,8 @@ def _read_node(element: Element) -> Node:
         return [node for item in items if (node := _read_node(item))]
     if children:
         return _read_structure(children)
-    if (text := element.text or "").strip():
+    if text := (element.text or "").strip() or element.get(f"{_RDF}resource"):
         return text
-    if resource := element.get(f"{_RDF}resource"):
-        return resource
     structure: Properties = {}
     _take_structure(element, structure)
     return structure
@@ -209,9 +217,7 @@ def _read_structure(elements: Iterable[Element]) -> Node:
                 return _read_node(value)
             _take_structure(element, structure)
         else:
-            node = _read_node(element)
-            if node:
-                structure.setdefault(_name(element.tag), node)
+            _take_property(element, structure)
     return structure
 
 
@@ -256,6 +262,7 @@ _KEYWORDS = (
     ("MicrosoftPhoto:LastKeywordXMP", "/"),
     ("mediapro:CatalogSets", "|"),
     ("expressionmedia:CatalogSets", "|"),
+    ("acdsee:keywords", "|"),
 )
 """Lists of keywords, each with what separates the levels of a hierarchy in it."""
 
@@ -270,9 +277,11 @@ _PLACES = (
 
 def list_xmp_facts(properties: Properties, source_prefix: str) -> list[Fact]:
     """What the properties of a packet say, with comments and headlines by themselves."""
+    if not properties:
+        return []
     facts = [
         *_read_dates(properties),
-        *(Fact(name, keep_words(list_texts(properties.get(source))[:1]), source) for name, source in _SINGLE),
+        *_read_single(properties),
         *_read_keywords(properties),
         *_read_persons(properties),
         *_read_creators(properties),
@@ -295,14 +304,22 @@ def _read_dates(properties: Properties) -> Iterator[Fact]:
             yield Fact("captured", (said,), name)
 
 
+def _read_single(properties: Properties) -> Iterator[Fact]:
+    for name, source in _SINGLE:
+        if source in properties:
+            yield Fact(name, keep_words(list_texts(properties[source])[:1]), source)
+
+
 def _read_keywords(properties: Properties) -> Iterator[Fact]:
     for name, separators in _KEYWORDS:
-        yield Fact("keywords", split_keywords(list_texts(properties.get(name)), separators), name)
-    categories = _CATEGORY.findall(_first(properties, "acdsee:categories")[:20_000])
-    yield Fact("keywords", split_keywords(categories), "acdsee:categories")
-    yield Fact("keywords", split_keywords(list_texts(properties.get("acdsee:keywords"))), "acdsee:keywords")
-    keywords = _list_structures(properties.get("mwg-kw:Keywords"))
-    yield Fact("keywords", split_keywords(_walk_keywords(keywords)), "mwg-kw:Keywords")
+        if name in properties:
+            yield Fact("keywords", split_keywords(list_texts(properties[name]), separators), name)
+    if "acdsee:categories" in properties:
+        categories = _CATEGORY.findall(_first(properties, "acdsee:categories")[:20_000])
+        yield Fact("keywords", split_keywords(categories), "acdsee:categories")
+    if "mwg-kw:Keywords" in properties:
+        keywords = _list_structures(properties["mwg-kw:Keywords"])
+        yield Fact("keywords", split_keywords(_walk_keywords(keywords)), "mwg-kw:Keywords")
 
 
 def _walk_keywords(structures: Iterable[Properties]) -> Iterator[str]:
