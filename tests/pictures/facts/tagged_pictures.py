@@ -189,3 +189,26 @@ def raf(preview: bytes) -> bytes:
 def jxl(*boxes: bytes) -> bytes:
     """The boxes of a JPEG XL, without its picture."""
     return b"\0\0\0\x0cJXL \r\n\x87\n" + box(b"ftyp", b"jxl \0\0\0\0jxl ") + b"".join(boxes)
+
+
+def mrw(block: bytes) -> bytes:
+    """The blocks at the beginning of a Minolta MRW."""
+    inner = b"".join(
+        kind + struct.pack(">L", len(content)) + content for kind, content in ((b"\0PRD", bytes(24)), (b"\0TTW", block))
+    )
+    return b"\0MRM" + struct.pack(">L", len(inner)) + inner
+
+
+def _ciff_block(entries: list[tuple[int, bytes]]) -> bytes:
+    content, table = b"", struct.pack("<H", len(entries))
+    for tag, value in entries:
+        table += struct.pack("<HLL", tag, len(value), len(content))
+        content += value
+    return content + table + struct.pack("<L", len(content))
+
+
+def crw(name: bytes, seconds: int) -> bytes:
+    """The directories of a Canon CRW with the camera's name and its clock."""
+    camera = _ciff_block([(0x080A, name)])
+    properties = _ciff_block([(0x2807, camera), (0x180E, struct.pack("<LLL", seconds, 0, 0))])
+    return b"II\x1a\0\0\0HEAPCCDR\2\0\1\0".ljust(26, b"\0") + _ciff_block([(0x300A, properties)])

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from viewfinder.pictures.facts.model import Fact
+
 MAX_BLOCK_BYTES = 16_000_000
 """Bytes of one block; what is longer is cut off."""
 
@@ -19,7 +21,8 @@ class Blocks:
     """What a file of a `kind` holds besides its pixels, as bytes.
 
     `texts` are keywords and texts of PNG, or "Comment" of GIF and JPEG; `created` is when the container says that it
-    was made, ISO 8601. `lone_exif` are the directories of a CR3, each a block of its own.
+    was made, ISO 8601. `lone_exif` are the directories of a CR3, each a block of its own; `facts` what is
+    said in no block of these kinds.
     """
 
     kind: str = ""
@@ -31,3 +34,4 @@ class Blocks:
     texts: list[tuple[str, str]] = field(default_factory=list)
     created: str | None = None
     lone_exif: dict[str, bytes] = field(default_factory=dict)
+    facts: list[Fact] = field(default_factory=list)

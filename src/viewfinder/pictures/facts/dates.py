@@ -19,13 +19,15 @@ _DATE = re.compile(
     r"(?P<year>\d{4})"
     r"(?:[:/.-]?(?P<month>\d\d?|\s\s)"
     r"(?:[:/.-]?(?P<day>\d\d?|\s\s)"
-    r"(?:(?:\s*T\s*|\s+)(?P<hour>\d\d?|\s\s):(?P<minute>\d\d|\s\s)"
-    r"(?::(?P<second>\d\d|\s\s)(?:[.,](?P<fraction>\d+))?)?"
-    r"\s*(?P<offset>Z|[+-]\d\d:?\d\d|[+-]\d\d)?"
+    r"(?:(?:\s*T\s*|\s+)(?P<hour>\d\d?|\s\s):(?P<minute>\d\d?|\s\s)"
+    r"(?::(?P<second>\d\d?|\s\s)(?:[.,](?P<fraction>\d+))?)?"
+    r"\s*(?P<half>[AP]M)?\s*(?P<offset>Z|[+-]\d\d:?\d\d|[+-]\d\d)?"
     r")?[\s:Z]*)?)?",
+    re.IGNORECASE | re.ASCII,
 )
+_DAY_FIRST = re.compile(r"(\d{4}[:/.-]\d\d[:/.-]\d\d)[\sT]")
 _OFFSET = re.compile(r"(?P<sign>[+-])(?P<hours>\d\d?)(?::?(?P<minutes>\d\d))?")
-_EXIF_1970 = re.compile(r"\d{1,9}")
+_SUBSECONDS = re.compile(r"\d{1,9}")
 _MAC_EPOCH = datetime(1904, 1, 1, tzinfo=UTC)
 _MAX_MAC_SECONDS = 2**33  # the year 2176
 _MAX_OFFSET_HOURS = 15
@@ -36,25 +38,36 @@ def read_date(text: str) -> str | None:
 
     A month or a day of zeros or blanks is unknown, and all after it; an impossible time leaves the day.
     """
-    found = _DATE.fullmatch(text.strip("\0 \t\r\n")) if len(text) <= MAX_DATE_LENGTH else None
-    if found is None or int(found["year"]) <= 1:  # "0000" of cameras, "0001-01-01" of .NET
+    text = text.strip("\0 \t\r\n")
+    if len(text) > MAX_DATE_LENGTH:
+        return None
+    found = _DATE.fullmatch(text)
+    if found is None:  # Of a time in words of some language the day is still good
+        day_first = _DAY_FIRST.match(text)
+        return read_date(day_first[1]) if day_first else None
+    if int(found["year"]) <= 1:  # "0000" of cameras, "0001-01-01" of .NET
         return None
     year, month, day = (_number(found[name]) for name in ("year", "month", "day"))
-    if not month:
-        return f"{year:04}"
-    if not day:
-        return f"{year:04}-{month:02}" if month <= 12 else None
     try:
-        said = date(year, month, day).isoformat()
+        first = date(year, month or 1, day or 1).isoformat()
     except ValueError:
         return None
-    hour, minute = found["hour"], found["minute"]
-    if hour is None or hour.isspace() or minute.isspace() or int(hour) > 23 or int(minute) > 59:
-        return said
-    said += f"T{int(hour):02}:{minute}"
-    second = found["second"]
-    if second is not None and second.isdecimal() and int(second) <= 59:
-        said += f":{second}" + (f".{found['fraction'][:9]}" if found["fraction"] else "")
+    if not month or not day:
+        return first[: len("2019-07" if month else "2019")]
+    return first + _write_time(found)
+
+
+def _write_time(found: re.Match[str]) -> str:
+    """The time in a date as ISO 8601, with its "T"; empty where it is not known."""
+    hour, minute = _known(found["hour"]), _known(found["minute"])
+    if hour is None or minute is None or hour > 23 or minute > 59:
+        return ""
+    if found["half"]:
+        hour = hour % 12 + (12 if found["half"].upper() == "PM" else 0)
+    said = f"T{hour:02}:{minute:02}"
+    second = _known(found["second"])
+    if second is not None and second <= 59:
+        said += f":{second:02}" + (f".{found['fraction'][:9]}" if found["fraction"] else "")
     return said + (read_offset(found["offset"] or "") or "")
 
 
@@ -73,7 +86,7 @@ def read_camera_date(text: str, subseconds: str, offset: str) -> str | None:
         clock.count(":") == 2
         and not has_offset
         and "." not in clock
-        and _EXIF_1970.fullmatch(digits := subseconds.strip())
+        and _SUBSECONDS.fullmatch(digits := subseconds.strip())
     ):
         said += f".{digits}"
     return said if has_offset else said + (read_offset(offset.strip()) or "")
@@ -85,7 +98,7 @@ def read_offset(text: str) -> str | None:
     >>> read_offset("Z"), read_offset("-0330"), read_offset("   :  ")
     ('+00:00', '-03:30', None)
     """
-    if text == "Z":
+    if text.upper() == "Z":
         return "+00:00"
     found = _OFFSET.fullmatch(text)
     if found is None or int(found["hours"]) > _MAX_OFFSET_HOURS or int(found["minutes"] or 0) > 59:
@@ -122,5 +135,9 @@ def read_mac_seconds(seconds: int) -> str | None:
     return (_MAC_EPOCH + timedelta(seconds=seconds)).isoformat()
 
 
+def _known(text: str | None) -> int | None:
+    return int(text) if text and text.isdecimal() else None
+
+
 def _number(text: str | None) -> int:
-    return int(text) if text and text.isdecimal() else 0
+    return _known(text) or 0

@@ -16,6 +16,7 @@ from viewfinder.pictures.facts.iptc import find_iptc, read_iptc
 from viewfinder.pictures.facts.jpeg_segments import find_jpeg_blocks, join_extended_xmp
 from viewfinder.pictures.facts.model import Fact
 from viewfinder.pictures.facts.png_text import find_png_blocks, read_creation_time, read_texts
+from viewfinder.pictures.facts.raw_files import find_raw_blocks
 from viewfinder.pictures.facts.webp_chunks import find_webp_blocks
 from viewfinder.pictures.facts.xmp import EXTENDED, Properties, list_xmp_facts, parse_packet
 
@@ -25,7 +26,6 @@ _MEASURED = frozenset({"captured", "latitude", "longitude", "altitude", "camera"
 _RANKS = ("EXIF", "XMP exif:DateTimeOriginal", "XMP photoshop:DateCreated", "IPTC", "XMP")
 
 
-_FUJI = b"FUJIFILMCCD-RAW"
 _FINDERS = {"PNG": find_png_blocks, "WEBP": find_webp_blocks, "GIF": find_gif_blocks}
 
 
@@ -55,10 +55,10 @@ def _find_blocks(data: bytes, announced: str) -> Blocks:
         return find_jpeg_blocks(data)
     if data[4:8] in (b"ftyp", b"JXL "):
         return find_box_blocks(data)
-    if data.startswith(_FUJI):
-        return find_jpeg_blocks(data, int.from_bytes(data[84:88], "big"))
     if announced in _FINDERS:
         return _FINDERS[announced](data)
+    if announced == "RAW" and (blocks := find_raw_blocks(data)) is not None:
+        return blocks
     return Blocks(exif=data) if announced in ("TIFF", "RAW") else Blocks()
 
 
@@ -74,6 +74,7 @@ def read_blocks(blocks: Blocks) -> tuple[Fact, ...]:
             *(fact for block in iptc for fact in read_iptc(block)),
             *read_exif(directories),
             *read_texts(blocks.texts, blocks.kind),
+            *blocks.facts,
         ]
     )
     measured = [fact for fact in facts if fact.name in _MEASURED]
@@ -88,7 +89,7 @@ def date_container(blocks: Blocks) -> tuple[Fact, ...]:
 
 
 def _rank(fact: Fact) -> int:
-    return next(rank for rank, start in enumerate(_RANKS) if fact.source.startswith(start))
+    return next((rank for rank, start in enumerate(_RANKS) if fact.source.startswith(start)), 0)
 
 
 def _load_exif(blocks: Blocks) -> Directories:

@@ -23,9 +23,9 @@ from viewfinder.pictures.facts.words import (
     clean_text,
     clean_words,
     decode_text,
+    keep_names,
     keep_words,
     split_keywords,
-    split_list,
 )
 
 MAX_NAME_LENGTH = 100
@@ -222,7 +222,7 @@ def _read_exif_words(directories: Directories) -> Iterator[Fact]:
         ("Photographer", clean_text(details.get(_PHOTOGRAPHER))),
     )
     for name, text in authors:
-        yield Fact("creator", keep_words(split_list(text)), f"EXIF {name}")
+        yield Fact("creator", keep_names([text]), f"EXIF {name}")
 
 
 def _read_windows(value: object) -> str:
@@ -240,8 +240,10 @@ def read_user_comment(value: object, *, is_big_endian: bool) -> str:
     >>> read_user_comment(b"UNICODE\\0" + "Übung".encode("utf-16-le"), is_big_endian=False)
     'Übung'
     """
+    if isinstance(value, str):  # written as a text, which Pillow decodes as Latin-1
+        value = value.encode("latin-1", errors="replace")
     if not isinstance(value, bytes):
-        return clean_text(value)
+        return ""
     charset, rest = value[:8], value[8 : 8 + MAX_BYTES]
     if charset not in _CHARSETS:
         return clean_words(decode_text(value.rstrip(b"\0 ")))

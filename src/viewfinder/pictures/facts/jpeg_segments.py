@@ -8,7 +8,7 @@ from viewfinder.pictures.facts.words import decode_text
 _EXIF = b"Exif\0"
 _XMP = (b"http://ns.adobe.com/xap/1.0/\0", b"XMP\0")
 _EXTENDED_XMP = b"http://ns.adobe.com/xmp/extension/\0"
-_PHOTOSHOP = b"Photoshop 3.0\0"
+_PHOTOSHOP = (b"Photoshop 3.0\0", b"Adobe_Photoshop2.5:")
 _APP1, _APP13, _COMMENT, _SCAN, _END = 0xE1, 0xED, 0xFE, 0xDA, 0xD9
 _BARE = frozenset({0x01, *range(0xD0, 0xD8)})  # markers without a length
 
@@ -30,7 +30,7 @@ def find_jpeg_blocks(data: bytes, at: int = 0) -> Blocks:
         if marker == _APP1:
             _take_app1(content, blocks)
         elif marker == _APP13 and content.startswith(_PHOTOSHOP):
-            resources.append(content[len(_PHOTOSHOP) :])
+            resources.append(content[next(len(head) for head in _PHOTOSHOP if content.startswith(head)) :])
         elif marker == _COMMENT:
             blocks.texts.append(("Comment", decode_text(content.rstrip(b"\0"))))
         position += 2 + max(2, length)

@@ -10,7 +10,7 @@ from viewfinder.pictures.facts.blocks import MAX_BLOCK_BYTES, MAX_PIECES, Blocks
 from viewfinder.pictures.facts.captions import COMMENT
 from viewfinder.pictures.facts.dates import read_written_date
 from viewfinder.pictures.facts.model import Fact
-from viewfinder.pictures.facts.words import decode_text, keep_words, split_keywords, split_list
+from viewfinder.pictures.facts.words import decode_text, keep_names, keep_words, split_keywords
 
 MAX_TEXT_BYTES = 4_000_000
 """Bytes of one text, unpacked; the rest is left out."""
@@ -101,7 +101,7 @@ def read_texts(texts: Iterable[tuple[str, str]], source_prefix: str) -> list[Fac
             items = text.split(",") if ";" not in text else [text]
             facts.append(Fact(name, split_keywords(items), source))
         elif name == "creator":
-            facts.append(Fact(name, keep_words(split_list(text)), source))
+            facts.append(Fact(name, keep_names([text]), source))
         elif name is not None:
             facts.append(Fact(name, keep_words([text]), source))
     return [fact for fact in facts if fact.values]

@@ -18,6 +18,7 @@ _BOILERPLATE = re.compile(
     | creator:\ gd-jpeg.* | (created|made|edited)\ with\ (the\ )?gimp.* | lead\ technologies.* | lavc\d.* | intel\(r\).*
     | (file\ )?(written|processed)\ by\ .* | optimi[sz]ed\ by\ .* | compressed\ by\ .* | generated\ by\ .* | ezgif.*
     | handmade\ software.* | acd\ systems.* | software:.*
+    | op(lus|po)_\d+ | \{.*\} | .*(fileterIntensity|hw-remosaic|cct_value|AI_Scene|aec_lux).*
     | [\s!-/:-@\[-`{-~]*
     """,
     re.IGNORECASE | re.VERBOSE | re.DOTALL,
@@ -26,6 +27,9 @@ _BOILERPLATE = re.compile(
 
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 _LINES = re.compile(r"\r\n?|\u2028|\u2029")
+_INNER_ROOTS = frozenset({"darktable", "_Digikam_Internal_Tags_", "_Digikam_root_tag_"})
+"""Hierarchies in which programs keep notes of their own, like "darktable|exported|jpeg"."""
+
 _LIST_SEPARATORS = re.compile(r"[;\n]")
 
 
@@ -65,7 +69,7 @@ def is_boilerplate(text: str) -> bool:
     >>> is_boilerplate("OLYMPUS DIGITAL CAMERA"), is_boilerplate("An Olympus digital camera on a table")
     (True, False)
     """
-    return len(text) <= 200 and _BOILERPLATE.fullmatch(text.strip()) is not None
+    return len(text) <= 2_000 and _BOILERPLATE.fullmatch(text.strip()) is not None
 
 
 def keep_words(texts: Iterable[str]) -> tuple[str, ...]:
@@ -76,6 +80,11 @@ def keep_words(texts: Iterable[str]) -> tuple[str, ...]:
 def split_list(text: str) -> list[str]:
     """The items of a list in one text, as Windows writes it: between semicolons."""
     return [item for part in _LIST_SEPARATORS.split(text) if (item := part.strip())]
+
+
+def keep_names(texts: Iterable[str]) -> tuple[str, ...]:
+    """Names of people, also of several in one text between semicolons."""
+    return keep_words(name for text in texts if text for name in split_list(text))
 
 
 def split_keywords(texts: Iterable[str], separators: str = "|") -> tuple[str, ...]:
@@ -93,5 +102,6 @@ def split_keywords(texts: Iterable[str], separators: str = "|") -> tuple[str, ..
 
 
 def _split_levels(keyword: str, separators: str) -> Iterator[str]:
-    levels = re.split(f"[{re.escape(separators)}]", keyword)
-    yield from (level for part in reversed(levels) if (level := part.strip()))
+    levels = [level for part in re.split(f"[{re.escape(separators)}]", keyword) if (level := part.strip())]
+    if levels and levels[0] not in _INNER_ROOTS:
+        yield from reversed(levels)

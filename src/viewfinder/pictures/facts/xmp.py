@@ -21,7 +21,7 @@ from viewfinder.pictures.facts.exif import (
     tell_position,
 )
 from viewfinder.pictures.facts.model import Fact
-from viewfinder.pictures.facts.words import keep_words, split_keywords, split_list
+from viewfinder.pictures.facts.words import keep_names, keep_words, split_keywords
 
 MAX_PACKET_BYTES = 4_000_000
 """Bytes of a packet, without pictures in it; a longer one is not read."""
@@ -331,9 +331,8 @@ def _walk_keywords(structures: Iterable[Properties]) -> Iterator[str]:
 
 
 def _read_persons(properties: Properties) -> Iterator[Fact]:
-    yield Fact(
-        "persons", keep_words(list_texts(properties.get("Iptc4xmpExt:PersonInImage"))), "Iptc4xmpExt:PersonInImage"
-    )
+    for name in ("Iptc4xmpExt:PersonInImage", "mediapro:People", "expressionmedia:People"):
+        yield Fact("persons", keep_names(list_texts(properties.get(name))), name)
     detailed = _list_structures(properties.get("Iptc4xmpExt:PersonInImageWDetails"))
     names = [name for person in detailed for name in list_texts(person.get("Iptc4xmpExt:PersonName"))[:1]]
     yield Fact("persons", keep_words(names), "Iptc4xmpExt:PersonInImageWDetails")
@@ -341,7 +340,7 @@ def _read_persons(properties: Properties) -> Iterator[Fact]:
         region
         for info in _list_structures(properties.get("mwg-rs:Regions"))
         for region in _list_structures(info.get("mwg-rs:RegionList"))
-        if _first(region, "mwg-rs:Type") in ("Face", "")  # there are pets, foci and bar codes too
+        if _first(region, "mwg-rs:Type").lower() in ("face", "")  # there are pets, foci and bar codes too
     ]
     yield Fact("persons", keep_words(_first(region, "mwg-rs:Name") for region in regions), "mwg-rs:RegionList")
     names = [
@@ -350,14 +349,11 @@ def _read_persons(properties: Properties) -> Iterator[Fact]:
         for region in _list_structures(info.get("MPRI:Regions"))
     ]
     yield Fact("persons", keep_words(names), "MP:RegionInfo")
-    for name in ("mediapro:People", "expressionmedia:People"):
-        yield Fact("persons", keep_words(list_texts(properties.get(name))), name)
 
 
 def _read_creators(properties: Properties) -> Iterator[Fact]:
-    yield Fact("creator", keep_words(list_texts(properties.get("dc:creator"))), "dc:creator")
-    artists = [artist for text in list_texts(properties.get("tiff:Artist"))[:1] for artist in split_list(text)]
-    yield Fact("creator", keep_words(artists), "tiff:Artist")
+    for name in ("dc:creator", "tiff:Artist"):
+        yield Fact("creator", keep_names(list_texts(properties.get(name))), name)
 
 
 def _read_albums(properties: Properties) -> Iterator[Fact]:
