@@ -125,6 +125,20 @@ def test_a_jpeg_xl_tells_its_plain_and_its_packed_boxes() -> None:
     assert told(plainly, "JXL") == told(packed, "JXL") == {"label": ("Red",), "camera": ("Canon",)}
 
 
+def test_the_box_of_exif_is_read_with_its_offset_and_without() -> None:
+    block = tiff_block(Make="Canon")
+    for content in (bytes(4) + block, b"\0\0\0\6Exif\0\0" + block, b"\xff\xff\xff\xffExif\0\0" + block, block):
+        assert told(jxl(box(b"Exif", content)), "JXL") == {"camera": ("Canon",)}
+
+
+def test_a_jpeg_xl_as_its_plugin_writes_it_is_read() -> None:
+    pytest.importorskip("pillow_jxl")
+    assert told(plain("JXL", exif=exif_block(Make="Canon"), xmp=xmp_packet(xmp__Label="Red")), "JXL") == {
+        "label": ("Red",),
+        "camera": ("Canon",),
+    }
+
+
 def test_a_format_without_metadata_says_nothing() -> None:
     assert read_embedded(plain("BMP"), "BMP") == ()
     assert read_embedded(b"", "JPEG") == ()

@@ -85,7 +85,12 @@ def _unpack_brotli(packed: bytes) -> bytes:
 
 
 def _skip_exif_length(content: bytes) -> bytes:
-    """A block of EXIF without the four bytes before it, which say where in the rest it begins."""
+    """A block of EXIF without the four bytes before it, which say where in the rest it begins.
+
+    Some programs forget them (pillow-jxl-plugin 1.3.8).
+    """
+    if content.startswith((b"II*\0", b"MM\0*", b"Exif\0\0")):
+        return content
     start = int.from_bytes(content[:4], "big")
     return content[4 + start :] if start < len(content) - 4 else content[4:]
 
