@@ -155,9 +155,9 @@ def box(kind: bytes, content: bytes) -> bytes:
     return struct.pack(">L", 4 + len(kind) + len(content)) + kind + content
 
 
-def tiff_block(*, magic: bytes = b"", **tags: object) -> bytes:
+def tiff_block(*, magic: bytes = b"", gps: dict[int, object] | None = None, **tags: object) -> bytes:
     """A block of EXIF without "Exif", perhaps with a camera's own head."""
-    block = exif_block(**tags).removeprefix(b"Exif\0\0")
+    block = exif_block(gps=gps, **tags).removeprefix(b"Exif\0\0")
     return magic + block[len(magic) :]
 
 

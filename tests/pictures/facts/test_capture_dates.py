@@ -29,6 +29,8 @@ from viewfinder.pictures.facts.model import Fact, merge_facts
 
 TAKEN, DIGITIZED, EDITED = "2019:07:14 10:03:00", "2020:01:02 03:04:05", "2024:12:31 23:59:59"
 
+BLOCK = exif_block(DateTimeOriginal=TAKEN)
+
 
 def heic(**blocks: bytes) -> bytes:
     pytest.importorskip("pillow_heif").register_heif_opener()
@@ -267,7 +269,6 @@ CASES: dict[str, tuple[Callable[[], bytes], str, str | None, str]] = {
         "XMP photoshop:DateCreated",
     ),
 }
-BLOCK = exif_block(DateTimeOriginal=TAKEN)
 
 
 def extended(guid: bytes) -> bytes:

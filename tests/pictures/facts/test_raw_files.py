@@ -14,15 +14,14 @@ from tests.pictures.facts.tagged_pictures import crw, exif_block, jpeg, mrw, raf
 from viewfinder.pictures.facts.embedded import read_embedded
 
 TAKEN = "2003:07:14 10:03:00"
-CAMERA = {"Make": "Maker", "Model": "Model 1"}
 FILES = {
-    "raf": raf(jpeg(exif=exif_block(DateTimeOriginal=TAKEN, **CAMERA))),
-    "mrw": mrw(tiff_block(DateTimeOriginal=TAKEN, **CAMERA)),
-    "x3f": b"FOVb" + bytes(400) + jpeg(exif=exif_block(DateTimeOriginal=TAKEN, **CAMERA)),
+    "raf": raf(jpeg(exif=exif_block(DateTimeOriginal=TAKEN, Make="Maker", Model="Model 1"))),
+    "mrw": mrw(tiff_block(DateTimeOriginal=TAKEN, Make="Maker", Model="Model 1")),
+    "x3f": b"FOVb" + bytes(400) + jpeg(exif=exif_block(DateTimeOriginal=TAKEN, Make="Maker", Model="Model 1")),
     "crw": crw(b"Maker\0Model 1\0\0", 1_058_176_980),
-    "rw2": tiff_block(magic=b"IIU\0", DateTimeOriginal=TAKEN, **CAMERA),
-    "orf": tiff_block(magic=b"IIRO", DateTimeOriginal=TAKEN, **CAMERA),
-    "nef": tiff_block(DateTimeOriginal=TAKEN, **CAMERA),
+    "rw2": tiff_block(magic=b"IIU\0", DateTimeOriginal=TAKEN, Make="Maker", Model="Model 1"),
+    "orf": tiff_block(magic=b"IIRO", DateTimeOriginal=TAKEN, Make="Maker", Model="Model 1"),
+    "nef": tiff_block(DateTimeOriginal=TAKEN, Make="Maker", Model="Model 1"),
 }
 
 
@@ -42,7 +41,7 @@ def test_exiftool_finds_the_same_in_these_files(ending: str, tmp_path: Path) -> 
         ["exiftool", "-json", "-n", str(file)], capture_output=True, check=False, env=os.environ | {"TZ": "UTC"}
     )
     [entry] = json.loads(told.stdout)
-    assert (entry["DateTimeOriginal"], entry["Make"], entry["Model"]) == (TAKEN, *CAMERA.values())
+    assert (entry["DateTimeOriginal"], entry["Make"], entry["Model"]) == (TAKEN, "Maker", "Model 1")
 
 
 @pytest.mark.parametrize("ending", FILES)

@@ -345,7 +345,7 @@ def _read_degrees(value: object, reference: str, letters: str) -> float | None:
     if not letter or letter not in letters or not numbers or numbers[0] is None:
         return None
     # 0/0 stands for not known; of minutes or seconds that leaves the rest exact enough.
-    degrees = sum((number or 0.0) / 60**power for power, number in enumerate(numbers))
+    degrees = math.fsum((number or 0.0) / 60.0**power for power, number in enumerate(numbers))
     return -degrees if letter == letters[1] else degrees
 
 
