@@ -15,6 +15,7 @@ from viewfinder.pictures.facts.dates import read_mac_seconds
 _CR3_DIRECTORIES = bytes.fromhex("85c0b687820f11e08111f4ce462b6a48")
 _CR3_XMP = bytes.fromhex("be7acfcb97a942e89c71999491e3afac")
 _MAX_EXTENTS = 1_000
+_MAX_PACKED = 4  # packed boxes of a file that are unpacked
 _WITH_VERSION = 4  # bytes of version and flags that begin a "full" box
 
 
@@ -46,7 +47,7 @@ def list_boxes(data: bytes, start: int, end: int) -> Iterator[Box]:
 
 def find_box_blocks(data: bytes) -> Blocks:
     """The blocks of a file in boxes."""
-    blocks = Blocks()
+    blocks, packed = Blocks(), 0
     for box in list_boxes(data, 0, len(data)):
         content = data[box.start : min(box.end, box.start + MAX_BLOCK_BYTES)] if box.kind in _PLAIN else b""
         if box.kind == b"meta":
@@ -54,7 +55,9 @@ def find_box_blocks(data: bytes) -> Blocks:
         elif box.kind == b"moov":
             _take_movie(data, box, blocks)
         elif box.kind == b"brob":  # JPEG XL's, packed
-            _take_plain(content[:4], _unpack_brotli(content[4:]), blocks)
+            packed += 1
+            if packed <= _MAX_PACKED and content[:4] in _PLAIN:
+                _take_plain(content[:4], _unpack_brotli(content[4:]), blocks)
         else:
             _take_plain(box.kind, content, blocks)
     return blocks
@@ -118,11 +121,19 @@ def _take_items(data: bytes, meta: Box, blocks: Blocks) -> None:
     wanted = _list_wanted_items(data, parts[b"iinf"])
     inner = parts.get(b"idat")
     for number, extents in _list_locations(data, parts[b"iloc"], frozenset(wanted), inner):
-        content = b"".join(data[start : min(end, start + MAX_BLOCK_BYTES)] for start, end in extents)[:MAX_BLOCK_BYTES]
         if wanted[number] == b"Exif":
-            blocks.exif = blocks.exif or _skip_exif_length(content)
+            blocks.exif = blocks.exif or _skip_exif_length(_join_extents(data, extents))
         else:
-            blocks.xmp = blocks.xmp or content
+            blocks.xmp = blocks.xmp or _join_extents(data, extents)
+
+
+def _join_extents(data: bytes, extents: list[tuple[int, int]]) -> bytes:
+    joined = bytearray()
+    for start, end in extents:
+        joined += data[start : min(end, start + MAX_BLOCK_BYTES - len(joined))]
+        if len(joined) >= MAX_BLOCK_BYTES:
+            break
+    return bytes(joined)
 
 
 def _list_wanted_items(data: bytes, table: Box) -> dict[int, bytes]:

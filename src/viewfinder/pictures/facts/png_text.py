@@ -12,8 +12,8 @@ from viewfinder.pictures.facts.dates import read_written_date
 from viewfinder.pictures.facts.model import Fact
 from viewfinder.pictures.facts.words import decode_text, keep_names, keep_words, split_keywords
 
-MAX_TEXT_BYTES = 4_000_000
-"""Bytes of one text, unpacked; the rest is left out."""
+MAX_TEXT_BYTES = 8_000_000
+"""Bytes of all texts of a file, unpacked; the rest is left out."""
 
 _XMP = "XML:com.adobe.xmp"
 _PROFILE = re.compile(r"Raw profile type (\w+)", re.IGNORECASE)
@@ -28,10 +28,12 @@ _FACTS = {
 }
 """Facts by the keyword of a text, in small letters."""
 
+_CREATED = frozenset({"creation time", "create-date"})
+
 
 def find_png_blocks(data: bytes) -> Blocks:
     """The blocks of a PNG file, also those after its pixels."""
-    blocks, position = Blocks(kind="PNG"), 8
+    blocks, position, left = Blocks(kind="PNG"), 8, MAX_TEXT_BYTES
     for _ in range(MAX_PIECES):
         kind, size = data[position + 4 : position + 8], int.from_bytes(data[position : position + 4], "big")
         if len(kind) < 4 or kind == b"IEND":
@@ -39,28 +41,33 @@ def find_png_blocks(data: bytes) -> Blocks:
         start = position + 8
         if kind == b"eXIf":
             blocks.exif = data[start : start + min(size, MAX_BLOCK_BYTES)]
-        elif kind in (b"tEXt", b"zTXt", b"iTXt") and (text := _read_text(kind, data[start : start + size])):
-            _take_text(*text, blocks)
+        elif kind in (b"tEXt", b"zTXt", b"iTXt"):
+            keyword = data[start : start + min(size, 80)].split(b"\0")[0]
+            name = keyword.decode("latin-1").strip()
+            if left and _is_wanted(name):
+                text = _read_text(kind, data[start + len(keyword) + 1 : start + size], left)
+                left -= len(text)
+                _take_text(name, text, blocks)
         position = start + size + 4
     return blocks
 
 
-def _read_text(kind: bytes, content: bytes) -> tuple[str, bytes] | None:
-    """The keyword and the text of a chunk; None for one that is damaged."""
-    keyword, found, rest = content.partition(b"\0")
-    if not found:
-        return None
+def _is_wanted(keyword: str) -> bool:
+    return keyword == _XMP or keyword.lower() in (*_FACTS, *_CREATED) or _PROFILE.fullmatch(keyword) is not None
+
+
+def _read_text(kind: bytes, content: bytes, most: int) -> bytes:
+    """The text of a chunk after its keyword, unpacked, at most so many bytes; nothing for one that is damaged."""
     is_packed = kind == b"zTXt"
     if kind == b"iTXt":
-        is_packed = rest[:1] == b"\1"
-        rest = rest[2:].split(b"\0", 2)[-1]  # after the flag: the method, a language, the keyword in it
+        is_packed = content[:1] == b"\1"
+        content = content[2:].split(b"\0", 2)[-1]  # after the flag: the method, a language, the keyword in it
     elif is_packed:
-        rest = rest[1:]
+        content = content[1:]
     try:
-        text = zlib.decompressobj().decompress(rest, MAX_TEXT_BYTES) if is_packed else rest[:MAX_TEXT_BYTES]
+        return zlib.decompressobj().decompress(content, most) if is_packed else content[:most]
     except zlib.error:
-        return None
-    return keyword.decode("latin-1").strip(), text
+        return b""
 
 
 def _take_text(keyword: str, text: bytes, blocks: Blocks) -> None:
@@ -110,6 +117,6 @@ def read_texts(texts: Iterable[tuple[str, str]], source_prefix: str) -> list[Fac
 def read_creation_time(texts: Iterable[tuple[str, str]]) -> Fact | None:
     """When a PNG says that it was made. Its chunk tIME and ImageMagick's "date:create" are the file's last change."""
     for keyword, text in texts:
-        if keyword.lower() in ("creation time", "create-date") and (said := read_written_date(text.strip())):
+        if keyword.lower() in _CREATED and (said := read_written_date(text.strip())):
             return Fact("captured", (said,), f"PNG {keyword}")
     return None

@@ -8,6 +8,9 @@ from collections.abc import Iterable, Iterator
 MAX_BYTES = 200_000
 """Bytes of one text that are looked at: `MAX_VALUE_LENGTH` characters in any alphabet, and room."""
 
+MAX_KEYWORD_LENGTH = 500
+"""Characters of one keyword; the rest is cut off."""
+
 _BOILERPLATE = re.compile(
     r"""
     olympus\ digital\ camera | samsung(\ (digital\ )?camera)? | (konica\ ?)?minolta\ digital\ camera
@@ -102,6 +105,7 @@ def split_keywords(texts: Iterable[str], separators: str = "|") -> tuple[str, ..
 
 
 def _split_levels(keyword: str, separators: str) -> Iterator[str]:
-    levels = [level for part in re.split(f"[{re.escape(separators)}]", keyword) if (level := part.strip())]
+    parts = re.split(f"[{re.escape(separators)}]", keyword)
+    levels = [level for part in parts if (level := part.strip()[:MAX_KEYWORD_LENGTH])]
     if levels and levels[0] not in _INNER_ROOTS:
         yield from reversed(levels)
