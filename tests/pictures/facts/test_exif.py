@@ -172,3 +172,9 @@ def test_what_comes_before_the_damage_is_kept() -> None:
     block = exif_block(Make="Canon", Model="Canon EOS 5D", DateTimeOriginal="2019:07:14 10:03:00")
     assert load_directories(block).main[272] == "Canon EOS 5D"
     assert load_directories(block[: block.index(b"Canon EOS") + 20]).main[271] == "Canon"
+
+
+def test_a_text_of_exif_3_in_utf8_is_read() -> None:
+    block = exif_block(ImageDescription="Zürich 海".encode())
+    entry = block.index(b"\x0e\x01\x02\0")
+    assert facts_of(jpeg(exif=block[: entry + 2] + b"\x81\0" + block[entry + 4 :]))["description"] == ("Zürich 海",)

@@ -13,6 +13,7 @@ from typing import Any
 
 from PIL.ExifTags import GPS, IFD, Base
 from PIL.TiffImagePlugin import ImageFileDirectory_v2
+from PIL.TiffTags import ASCII
 
 from viewfinder.pictures.facts.captions import COMMENT
 from viewfinder.pictures.facts.dates import read_camera_date
@@ -35,6 +36,7 @@ MIN_ALTITUDE, MAX_ALTITUDE = -12_000, 1_000_000
 """Metres above the sea that a picture can be taken at: from the deepest sea to a space station."""
 
 _NO_GROUP = -1
+_UTF8 = 129  # a type of EXIF 3.0
 _XMP, _IPTC, _PHOTOSHOP, _JPEG_OF_RW2 = 700, 33723, 34377, 0x2E
 _IMAGE_TITLE, _PHOTOGRAPHER, _RATING, _RATING_PERCENT = 0xA436, 0xA437, 0x4746, 0x4749  # the first two: EXIF 3.0
 
@@ -92,6 +94,12 @@ class Directories:
         return _to_bytes(self.main.get(_JPEG_OF_RW2), self.endian)
 
 
+class _Directory(ImageFileDirectory_v2):
+    """Pillow's reader, with EXIF 3.0's texts in UTF-8, which are padded as those in ASCII are."""
+
+    _load_dispatch = ImageFileDirectory_v2._load_dispatch | {_UTF8: ImageFileDirectory_v2._load_dispatch[ASCII]}
+
+
 def load_directories(block: bytes) -> Directories:
     """The directories of a block, or of a whole file that is TIFF or a camera's spelling of it.
 
@@ -125,7 +133,7 @@ def _load_directory(file: BytesIO, head: bytes, offset: object) -> dict[int, Any
     if len(head) not in (8, 16):
         return {}
     # A group that Pillow has no table for: by its own it would cut blocks to their first number.
-    directory = ImageFileDirectory_v2(head, group=_NO_GROUP)
+    directory = _Directory(head, group=_NO_GROUP)
     try:
         file.seek(directory.next if offset is None else offset)
         directory.load(file)
