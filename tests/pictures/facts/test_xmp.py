@@ -76,6 +76,12 @@ def test_persons_come_from_lists_and_from_faces_but_not_from_pets() -> None:
     assert values(packet, "persons") == ("Anna", "Ben", "Cleo")
 
 
+def test_who_is_tagged_as_a_person_in_digikam_is_one() -> None:
+    packet = xmp_packet(items("digiKam:TagsList", ["People/Family/Anna", "Food/Cake", "People"], "Seq"))
+    assert values(packet, "persons") == ("Anna",)
+    assert values(packet, "keywords") == ("Anna", "Family", "People", "Cake", "Food")
+
+
 @pytest.mark.parametrize(
     ("attributes", "stars"),
     [

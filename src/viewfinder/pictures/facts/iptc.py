@@ -60,7 +60,8 @@ def read_iptc(block: bytes) -> list[Fact]:
 
     facts = list(_read_dates(texts_of={number: texts(number) for pair in _DATES for number in pair[1:]}))
     facts += [Fact(name, keep_words(texts(number)), f"IPTC {source}") for name, number, source in _WORDS]
-    facts.append(Fact("keywords", split_keywords(texts(25)), "IPTC Keywords"))
+    for number, source in ((25, "Keywords"), (20, "SupplementalCategories")):
+        facts.append(Fact("keywords", split_keywords(texts(number)), f"IPTC {source}"))
     return [fact for fact in facts if fact.values]
 
 

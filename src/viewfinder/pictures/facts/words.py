@@ -20,7 +20,7 @@ _BOILERPLATE = re.compile(
     | <?(unknown|untitled|none|null|undefined|description|title|caption|(user\ )?comment|image\ description)>?
     | creator:\ gd-jpeg.* | (created|made|edited)\ with\ (the\ )?gimp.* | lead\ technologies.* | lavc\d.* | intel\(r\).*
     | (file\ )?(written|processed)\ by\ .* | optimi[sz]ed\ by\ .* | compressed\ by\ .* | generated\ by\ .* | ezgif.*
-    | handmade\ software.* | acd\ systems.* | software:.*
+    | created\ by\ accusoft.* | file\ source:.* | handmade\ software.* | acd\ systems.* | software:.*
     | op(lus|po)_\d+ | \{.*\} | .*(fileterIntensity|hw-remosaic|cct_value|AI_Scene|aec_lux).*
     | [\s!-/:-@\[-`{-~]*
     """,

@@ -221,7 +221,7 @@ def _read_structure(elements: Iterable[Element]) -> Node:
     return structure
 
 
-def list_texts(node: Node | None) -> list[str]:
+def _list_texts(node: Node | None) -> list[str]:
     """The texts of a value, however it is written: alone or in a list."""
     if isinstance(node, str):
         return [node]
@@ -235,7 +235,7 @@ def _list_structures(node: Node | None) -> list[Properties]:
 
 
 def _first(properties: Properties, name: str) -> str:
-    return next((text.strip() for text in list_texts(properties.get(name)) if text.strip()), "")
+    return next((text.strip() for text in _list_texts(properties.get(name)) if text.strip()), "")
 
 
 _DATES = ("exif:DateTimeOriginal", "photoshop:DateCreated", "exif:DateTimeDigitized", "xmp:CreateDate")
@@ -263,8 +263,14 @@ _KEYWORDS = (
     ("mediapro:CatalogSets", "|"),
     ("expressionmedia:CatalogSets", "|"),
     ("acdsee:keywords", "|"),
+    ("photoshop:SupplementalCategories", "|"),
 )
 """Lists of keywords, each with what separates the levels of a hierarchy in it."""
+
+_ROOTS_OF_PEOPLE = frozenset(
+    {"People", "Personen", "Personnes", "Persone", "Personas", "Pessoas", "Personer", "Osoby", "Люди", "人物"}
+)
+"""What digiKam calls the tag under which it keeps persons, in its languages."""
 
 _PLACES = (
     ("place", "Iptc4xmpExt:LocationName"),
@@ -307,13 +313,13 @@ def _read_dates(properties: Properties) -> Iterator[Fact]:
 def _read_single(properties: Properties) -> Iterator[Fact]:
     for name, source in _SINGLE:
         if source in properties:
-            yield Fact(name, keep_words(list_texts(properties[source])[:1]), source)
+            yield Fact(name, keep_words(_list_texts(properties[source])[:1]), source)
 
 
 def _read_keywords(properties: Properties) -> Iterator[Fact]:
     for name, separators in _KEYWORDS:
         if name in properties:
-            yield Fact("keywords", split_keywords(list_texts(properties[name]), separators), name)
+            yield Fact("keywords", split_keywords(_list_texts(properties[name]), separators), name)
     if "acdsee:categories" in properties:
         categories = _CATEGORY.findall(_first(properties, "acdsee:categories")[:20_000])
         yield Fact("keywords", split_keywords(categories), "acdsee:categories")
@@ -325,16 +331,16 @@ def _read_keywords(properties: Properties) -> Iterator[Fact]:
 def _walk_keywords(structures: Iterable[Properties]) -> Iterator[str]:
     """The keywords of a hierarchy that is written as structures in one another (`MAX_DEPTH` bounds it)."""
     for structure in structures:
-        yield from list_texts(structure.get("mwg-kw:Keyword"))
+        yield from _list_texts(structure.get("mwg-kw:Keyword"))
         for name in ("mwg-kw:Hierarchy", "mwg-kw:Children"):
             yield from _walk_keywords(_list_structures(structure.get(name)))
 
 
 def _read_persons(properties: Properties) -> Iterator[Fact]:
     for name in ("Iptc4xmpExt:PersonInImage", "mediapro:People", "expressionmedia:People"):
-        yield Fact("persons", keep_names(list_texts(properties.get(name))), name)
+        yield Fact("persons", keep_names(_list_texts(properties.get(name))), name)
     detailed = _list_structures(properties.get("Iptc4xmpExt:PersonInImageWDetails"))
-    names = [name for person in detailed for name in list_texts(person.get("Iptc4xmpExt:PersonName"))[:1]]
+    names = [name for person in detailed for name in _list_texts(person.get("Iptc4xmpExt:PersonName"))[:1]]
     yield Fact("persons", keep_words(names), "Iptc4xmpExt:PersonInImageWDetails")
     regions = [
         region
@@ -343,6 +349,9 @@ def _read_persons(properties: Properties) -> Iterator[Fact]:
         if _first(region, "mwg-rs:Type").lower() in ("face", "")  # there are pets, foci and bar codes too
     ]
     yield Fact("persons", keep_words(_first(region, "mwg-rs:Name") for region in regions), "mwg-rs:RegionList")
+    tags = [text.split("/") for text in _list_texts(properties.get("digiKam:TagsList"))]
+    names = [levels[-1] for levels in tags if len(levels) > 1 and levels[0] in _ROOTS_OF_PEOPLE]
+    yield Fact("persons", keep_names(names), "digiKam:TagsList")
     names = [
         _first(region, "MPReg:PersonDisplayName")
         for info in _list_structures(properties.get("MP:RegionInfo"))
@@ -353,7 +362,7 @@ def _read_persons(properties: Properties) -> Iterator[Fact]:
 
 def _read_creators(properties: Properties) -> Iterator[Fact]:
     for name in ("dc:creator", "tiff:Artist"):
-        yield Fact("creator", keep_names(list_texts(properties.get(name))), name)
+        yield Fact("creator", keep_names(_list_texts(properties.get(name))), name)
 
 
 def _read_albums(properties: Properties) -> Iterator[Fact]:
@@ -377,7 +386,7 @@ def _read_places(properties: Properties) -> Iterator[Fact]:
     for source in ("Iptc4xmpExt:LocationShown", "Iptc4xmpExt:LocationCreated"):
         for location in _list_structures(properties.get(source))[:1]:
             for name, field in _PLACES:
-                yield Fact(name, keep_words(list_texts(location.get(field))[:1]), source)
+                yield Fact(name, keep_words(_list_texts(location.get(field))[:1]), source)
 
 
 def _read_position(properties: Properties) -> Iterator[Fact]:
