@@ -51,7 +51,7 @@ def file_of(format_name: str, orientation: int, width: int = 96, height: int = 6
         pytest.importorskip("pillow_heif").register_heif_opener()
     exif = Image.Exif()
     exif[Base.Orientation] = orientation
-    exif[Base.DateTime] = "2021:02:03 04:05:06"
+    exif.get_ifd(Base.ExifOffset)[Base.DateTimeOriginal] = "2021:02:03 04:05:06"
     out = BytesIO()
     Image.fromarray(stored(seen(width, height), orientation)).save(out, format_name, exif=exif.tobytes(), quality=95)
     return out.getvalue()

@@ -35,9 +35,9 @@ def dng(orientation: int = 1, *, declared: tuple[int, int] = (WIDTH, HEIGHT)) ->
         (277, 3, 1, struct.pack("<HH", 1, 0)),
         (278, 4, 1, struct.pack("<I", declared[1])),
         (279, 4, 1, struct.pack("<I", mosaic_hw.nbytes)),
-        (306, 2, 20, b"2020:02:29 12:30:00\0"),
         (33421, 3, 2, struct.pack("<HH", 2, 2)),
         (33422, 1, 4, bytes([0, 1, 1, 2])),
+        (36867, 2, 20, b"2020:02:29 12:30:00\0"),  # TIFF/EP's place for DateTimeOriginal
         (50706, 1, 4, bytes([1, 4, 0, 0])),  # DNGVersion
         (50708, 2, 8, b"Pinhole\0"),
         (50721, 10, 9, struct.pack("<18i", *matrix)),

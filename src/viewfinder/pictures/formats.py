@@ -10,7 +10,6 @@ import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
 from functools import lru_cache
 from importlib.util import find_spec
 from io import BytesIO
@@ -19,6 +18,9 @@ from typing import Any, Protocol, runtime_checkable
 from PIL import ExifTags, Image
 
 from viewfinder.errors import BadInput, PictureError, advise_extra
+from viewfinder.pictures.facts.exif import Directories, name_camera, read_exif_dates
+from viewfinder.pictures.facts.model import find_value
+from viewfinder.pictures.facts.words import clean_text
 from viewfinder.plugins import Plugins, warn_of_part
 
 _STARTS: tuple[tuple[bytes, str], ...] = (
@@ -91,40 +93,24 @@ def show_first_bytes(data: bytes) -> str:
     return f"the bytes {start[:6].hex(' ')}"
 
 
-_MAX_NAME_LENGTH = 100
-
-
 def read_capture_date(exif: Image.Exif) -> str | None:
-    """DateTimeOriginal, else DateTime, as ISO 8601 in the camera's own time; None if absent or nonsense."""
+    """When the picture was taken, else digitized, as ISO 8601 in the camera's own time; None if absent or nonsense."""
     try:
         details = exif.get_ifd(ExifTags.IFD.Exif)
     except Exception:  # whatever a broken block makes Pillow raise, the pixels are still good
         details = {}
-    for value in (details.get(ExifTags.Base.DateTimeOriginal), exif.get(ExifTags.Base.DateTime)):
-        try:
-            return datetime.strptime(_clean_text(value)[:19], "%Y:%m:%d %H:%M:%S").isoformat()
-        except ValueError:
-            continue
-    return None
+    return find_value(read_exif_dates(Directories(main=exif, details=details)), "captured")
 
 
 def read_camera(exif: Image.Exif) -> str | None:
-    """Maker and model, the maker not twice ("Canon", "Canon EOS 5D" is "Canon EOS 5D"); None if unknown."""
-    make, model = _clean_text(exif.get(ExifTags.Base.Make)), _clean_text(exif.get(ExifTags.Base.Model))
-    name = model if model.lower().startswith(make.lower()) else f"{make} {model}"
-    return (name.strip() or make)[:_MAX_NAME_LENGTH] or None
+    """Maker and model, the maker not twice; None if unknown."""
+    return name_camera(clean_text(exif.get(ExifTags.Base.Make)), clean_text(exif.get(ExifTags.Base.Model)))
 
 
 def read_orientation(exif: Image.Exif) -> int:
     """1 to 8 as EXIF numbers them; 1 (upright) for anything else."""
     value = exif.get(ExifTags.Base.Orientation, 1)
     return value if isinstance(value, int) and 1 <= value <= 8 else 1
-
-
-def _clean_text(value: object) -> str:
-    """An EXIF text without the zero bytes and control characters that cameras pad it with."""
-    text = value.decode("latin-1") if isinstance(value, bytes) else value if isinstance(value, str) else ""
-    return "".join(letter for letter in text.split("\0")[0] if letter.isprintable()).strip()
 
 
 _NEW_SUBFILE_TYPE, _SUB_IFDS, _DNG_VERSION = 254, 330, 50706  # TIFF and DNG tags
