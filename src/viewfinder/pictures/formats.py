@@ -148,6 +148,21 @@ NO_PICTURE = "not a picture"
 """Begins the reason why a file that announces no format is not read."""
 
 
+_ARCHIVES = (
+    (b"PK\x03\x04", "a ZIP archive, or a document made like one"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
+    (b"Rar!\x1a\x07", "a RAR archive"),
+    (b"\x1f\x8b", "a gzip archive"),
+)
+
+
+def explain_no_picture(data: bytes) -> str:
+    """Why a file is not read whose first bytes announce no format of ours, and what to do if it holds pictures."""
+    if (archive := next((name for start, name in _ARCHIVES if data.startswith(start)), None)) is not None:
+        return f"{NO_PICTURE} but {archive}: unpack it, and add the folder"
+    return f"{NO_PICTURE} (starts with {show_first_bytes(data)})"
+
+
 def is_installed_since(reason: str) -> bool:
     """Whether a picture was not read for want of a package that is there now; what may be one is looked at again."""
     if reason.startswith(NO_PICTURE):
