@@ -7,9 +7,10 @@ import shutil
 import struct
 import subprocess
 import zlib
+from collections.abc import Callable, Mapping
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -23,20 +24,26 @@ from viewfinder.pictures.deep_tiff import open_deep_tiff
 FULL = AtMost(1000)
 WHITE_IS_ZERO, BLACK_IS_ZERO, RGB, CMYK, CIE_LAB, ICC_LAB = 0, 1, 2, 5, 8, 9
 Samples = NDArray[Any]
+Order = Literal["<", ">"]
+COMPRESSIONS: dict[int, Callable[[bytes], bytes]] = {
+    1: bytes,
+    8: zlib.compress,
+    34925: lambda data: lzma.compress(data, lzma.FORMAT_XZ),
+}
 
 
 def tiff(
     samples: Samples,
     photometric: int,
     *,
-    order: str = "<",
+    order: Order = "<",
     compression: int = 1,
     predictor: int = 1,
     planar: bool = False,
     tile: int = 0,
     rows: int = 0,
     bits: int = 0,
-    more: dict[int, tuple[int, ...]] | None = None,
+    more: Mapping[int, tuple[int, ...]] | None = None,
     body: bytes | None = None,
 ) -> bytes:
     """A TIFF file of samples (height, width, channels), written from the specification."""
@@ -53,7 +60,7 @@ def tiff(
             ]
         else:
             pieces += [plane[y : y + rows] for y in range(0, height, rows)]
-    compress = {1: bytes, 8: zlib.compress, 34925: lambda data: lzma.compress(data, lzma.FORMAT_XZ)}[compression]
+    compress = COMPRESSIONS[compression]
     blobs = [compress(body if body is not None else difference(piece, predictor, order)) for piece in pieces]
     kind = {"u": 1, "i": 2, "f": 3}[samples.dtype.kind]
     tags: dict[int, tuple[int, ...]] = {
@@ -85,7 +92,7 @@ def tiff(
     return head + data + bytes(len(data) % 2) + struct.pack(order + "H", len(tags)) + entries + bytes(4) + extra
 
 
-def difference(piece: Samples, predictor: int, order: str) -> bytes:
+def difference(piece: Samples, predictor: int, order: Order) -> bytes:
     """Predictors, sample by sample and byte by byte, as the supplements of TIFF 6.0 describe them."""
     channels = piece.shape[2]
     if predictor == 1:
@@ -127,7 +134,7 @@ def noise(height: int, width: int, channels: int, kind: str) -> Samples:
 
 
 @pytest.mark.parametrize("order", "<>")
-def test_where_white_is_zero_the_lowest_value_is_white(order: str) -> None:
+def test_where_white_is_zero_the_lowest_value_is_white(order: Order) -> None:
     values = row([0, 0x7F00, 0xFFFF], "u2")
     assert greys(tiff(values, WHITE_IS_ZERO, order=order)) == [255, 255 - 0x7F, 0]
     assert greys(tiff(values, BLACK_IS_ZERO, order=order)) == [0, 0x7F, 255]
@@ -220,7 +227,7 @@ def test_sixteen_bit_lab_looks_like_eight_bit_lab(lab: tuple[int, int, int]) -> 
     [("u2", 1, 1), ("u2", 8, 2), ("f4", 8, 3), ("f2", 8, 3), ("f8", 34925, 3), ("f4", 8, 2), ("u4", 8, 2)],
 )
 def test_every_layout_gives_the_same_pixels(
-    kind: str, compression: int, predictor: int, planar: bool, tile: int, order: str
+    kind: str, compression: int, predictor: int, planar: bool, tile: int, order: Order
 ) -> None:
     samples = noise(37, 29, 3, kind)
     samples[0, 0] = np.iinfo(kind).max if np.dtype(kind).kind == "u" else 1.0

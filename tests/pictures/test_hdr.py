@@ -40,7 +40,7 @@ def to_hlg(nits_rgb: NDArray[np.float64]) -> NDArray[np.float64]:
     luminance = max(float(display @ np.array([0.2627, 0.6780, 0.0593])), 1e-9)
     scene = display * luminance ** (1 / 1.2 - 1)
     a, b, c = 0.17883277, 0.28466892, 0.55991073
-    return np.where(scene <= 1 / 12, np.sqrt(3 * scene), a * np.log(np.maximum(12 * scene - b, 1e-9)) + c)
+    return np.asarray(np.where(scene <= 1 / 12, np.sqrt(3 * scene), a * np.log(np.maximum(12 * scene - b, 1e-9)) + c))
 
 
 def code(rgb: tuple[int, int, int], transfer: int, white: float = 203.0) -> tuple[int, int, int]:

@@ -9,6 +9,7 @@ import subprocess
 import zlib
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -53,7 +54,7 @@ def photograph(seed: int = 0, width: int = 64, height: int = 48) -> Image.Image:
     return Image.fromarray((noise_hwc + slope_hwc).astype(np.uint8))
 
 
-def file_of(format_name: str, image: Image.Image | None = None, **options: object) -> bytes:
+def file_of(format_name: str, image: Image.Image | None = None, **options: Any) -> bytes:
     image = image or photograph()
     if format_name == "DNG":
         return dng()
@@ -177,7 +178,7 @@ def test_any_changed_pixel_of_a_lossless_file_is_noticed(format_name: str, at: i
 
 @pytest.mark.parametrize("quality", [30, 95])
 @pytest.mark.parametrize("options", [{}, {"progressive": True}, {"restart_marker_rows": 1}, {"optimize": True}])
-def test_every_scan_of_a_jpeg_counts(options: dict[str, object], quality: int) -> None:
+def test_every_scan_of_a_jpeg_counts(options: dict[str, Any], quality: int) -> None:
     data = file_of("JPEG", quality=quality, **options)
     scans = [at for at in range(len(data)) if data[at : at + 2] == b"\xff\xda"]
     assert (len(scans) > 3) == ("progressive" in options)
@@ -187,7 +188,7 @@ def test_every_scan_of_a_jpeg_counts(options: dict[str, object], quality: int) -
 
 
 @pytest.mark.parametrize("options", [{}, {"progressive": True}])
-def test_what_lies_behind_the_end_of_a_jpeg_does_not_count(options: dict[str, object]) -> None:
+def test_what_lies_behind_the_end_of_a_jpeg_does_not_count(options: dict[str, Any]) -> None:
     """Previews of cameras, films of motion photos, gain maps."""
     data = file_of("JPEG", **options)
     assert identity(data + b"\0\0\0\x18ftypmp42" + bytes(1000)) == identity(data) == identity(data + data)

@@ -154,7 +154,7 @@ def print_hits(hits: Hits) -> None:
     if hits.unheard:
         print_line(f"(Unknown to the encoder, which understands English: {', '.join(hits.unheard)}.)")
     is_list = all("captured" in hit.why for hit in hits)  # by date: nothing was compared
-    rows = []
+    rows: list[Sequence[Any]] = []
     for hit in hits:
         path = str(hit.path) if hit.path.exists() else plain_text(f"{hit.path} (not here)", "dim")
         if is_list:

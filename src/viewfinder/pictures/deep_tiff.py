@@ -6,7 +6,7 @@ is read here, from TIFF 6.0, its supplements 1 (predictors) and 3 (floating poin
 
 What becomes white, since few writers say it:
 
-- whole numbers: `SMaxSampleValue` if the file has it; else the highest value that the depth can hold, which is that of
+- whole numbers: SMaxSampleValue if the file has it; else the highest value that the depth can hold, which is that of
   the tag, or less where 16 bits are filled only in part: the lowest of 8, 10, 12, 14 bits that holds all values. A
   sensor's 12 bits stored in 16 are then as bright as they were seen, not a sixteenth of it.
 - floating point, signed numbers, 32 and 64 bits: the brightest value of the page; zero and below are black.
@@ -275,13 +275,14 @@ def _to_eight_bits(samples_hwc: _Samples, page: _Page) -> NDArray[np.uint8]:
         return (samples_hwc.astype(np.float32) * (255.0 / declared) + 0.5).astype(np.uint8)
     depths = (8, 10, 12, 14) if page.bits == 16 else ()
     depth = next((bits for bits in depths if most < 1 << bits), page.bits)
-    return (samples_hwc >> (depth - 8)).astype(np.uint8)
+    return np.asarray(samples_hwc >> (depth - 8)).astype(np.uint8)
 
 
 def _scale_to_brightest(samples_hwc: _Samples) -> NDArray[np.uint8]:
     values_hwc = np.nan_to_num(samples_hwc.astype(np.float32), posinf=0.0, neginf=0.0)
     top = float(values_hwc.max()) or 1.0
-    return (np.clip(values_hwc / abs(top), 0.0, 1.0) * 255.0 + 0.5).astype(np.uint8)
+    eight_hwc: NDArray[np.uint8] = (np.clip(values_hwc / abs(top), 0.0, 1.0) * 255.0 + 0.5).astype(np.uint8)
+    return eight_hwc
 
 
 def _shrink_lab(samples_hwc: _Samples, photometric: int) -> NDArray[np.uint8]:

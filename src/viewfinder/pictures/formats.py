@@ -290,7 +290,7 @@ class RawFile:
                 preview, flip = raw.extract_thumb(), raw.sizes.flip
         except rawpy.LibRawError:
             return None
-        if preview.format == rawpy.ThumbFormat.BITMAP:
+        if not isinstance(preview.data, bytes):
             image = Image.fromarray(preview.data)
             return image.transpose(_FLIPS[flip]) if flip in _FLIPS else image
         with Image.open(BytesIO(preview.data), formats=("JPEG",)) as stored:

@@ -8,8 +8,10 @@ square metre. That white is sRGB's white here, and what is brighter is pressed t
 from __future__ import annotations
 
 import struct
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +46,7 @@ class HdrCoding:
     transfer: int
 
 
-def find_hdr_coding(data: bytes, announced: str, info: dict[object, object]) -> HdrCoding | None:
+def find_hdr_coding(data: bytes, announced: str, info: Mapping[Any, Any]) -> HdrCoding | None:
     """The coding of an HDR picture, from its boxes or chunks or its colour profile; None for all others.
 
     `info` is that of Pillow's image.
@@ -67,7 +69,7 @@ def _is_hdr(said: tuple[int, int] | None) -> bool:
 
 
 def _read_nclx(data: bytes) -> tuple[int, int] | None:
-    """Primaries and transfer of the `colr` box of a picture; of one made of tiles, else that of its first tile."""
+    """Primaries and transfer of the colr box of a picture; of one made of tiles, else that of its first tile."""
     try:
         items = read_items(data)
     except UnreadableBoxes:
@@ -78,14 +80,14 @@ def _read_nclx(data: bytes) -> tuple[int, int] | None:
 
 def _find_nclx(items: Items, number: int) -> tuple[int, int] | None:
     for box in items.by_number[number].properties if number in items.by_number else ():
-        if box.kind == b"colr" and box.payload[:4] == b"nclx" and len(box.payload) >= 8:
+        if box.kind == b"colr" and bytes(box.payload[:4]) == b"nclx" and len(box.payload) >= 8:
             primaries, transfer = struct.unpack_from(">HH", box.payload, 4)
             return primaries, transfer
     return None
 
 
 def _read_cicp_chunk(data: bytes) -> tuple[int, int] | None:
-    """The chunk `cICP` of a PNG; it must come before the pixels and the palette."""
+    """The chunk cICP of a PNG; it must come before the pixels and the palette."""
     at = 8
     for _ in range(100):
         kind = data[at + 4 : at + 8]
@@ -98,7 +100,7 @@ def _read_cicp_chunk(data: bytes) -> tuple[int, int] | None:
 
 
 def _read_cicp_tag(profile: bytes) -> tuple[int, int] | None:
-    """The tag `cicp` of a colour profile (ICC.1:2022)."""
+    """The tag cicp of a colour profile (ICC.1:2022)."""
     count = int.from_bytes(profile[128:132], "big")
     for at in range(132, 132 + 12 * min(count, 100), 12):
         if profile[at : at + 4] == b"cicp":
@@ -134,7 +136,7 @@ def _press_below_white(light_hw3: NDArray[np.float64]) -> NDArray[np.float64]:
     above_hw1 = np.maximum(brightest_hw1 - _KNEE, 0.0) / (1.0 - _KNEE)
     pressed_hw1 = above_hw1 * (1.0 + above_hw1 / top**2) / (1.0 + above_hw1)
     wanted_hw1 = np.minimum(brightest_hw1, _KNEE) + (1.0 - _KNEE) * pressed_hw1
-    return np.minimum(light_hw3 * (wanted_hw1 / np.maximum(brightest_hw1, 1e-9)), 1.0)
+    return np.asarray(np.minimum(light_hw3 * (wanted_hw1 / np.maximum(brightest_hw1, 1e-9)), 1.0))
 
 
 @lru_cache(maxsize=2)

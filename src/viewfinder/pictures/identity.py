@@ -104,14 +104,14 @@ def _hash_jpeg(data: bytes, digest: _Digest) -> int:
     orientation: int | None = None
     scans = 0
     for marker, segment in _iterate_segments(data):
-        body = segment[4:]
+        start = bytes(segment[4:16])
         if marker not in _APPLICATIONS and marker != _COM:
             coded.append(segment)
             scans += marker == _SOS
-        elif body[:12] == b"ICC_PROFILE\0" or (marker == 0xEE and body[:5] == b"Adobe"):
+        elif start == b"ICC_PROFILE\0" or (marker == 0xEE and start[:5] == b"Adobe"):
             colour.append(segment)
-        elif marker == 0xE1 and body[:6] == b"Exif\0\0" and orientation is None:
-            orientation = tiff_tags.read_exif_orientation(body)
+        elif marker == 0xE1 and start[:6] == b"Exif\0\0" and orientation is None:
+            orientation = tiff_tags.read_exif_orientation(segment[4:])
     if not scans:
         raise _Unreadable
     digest.add(b"coded", coded)
@@ -172,7 +172,7 @@ def _hash_png(data: bytes, digest: _Digest) -> int:
             digest.add(kind, [chunk])
         elif kind == b"eXIf":
             exif = chunk
-        elif kind in (b"tEXt", b"zTXt") and chunk[: len(_RAW_PROFILE)] == _RAW_PROFILE:
+        elif kind in (b"tEXt", b"zTXt") and bytes(chunk[: len(_RAW_PROFILE)]) == _RAW_PROFILE:
             raw_profile = _read_raw_profile(kind, bytes(chunk[len(_RAW_PROFILE) :]))
         at = end + 4
     else:
@@ -371,7 +371,7 @@ def _hash_cr3(data: bytes, digest: _Digest) -> int:
 _METADATA_ITEMS = frozenset({b"Exif", b"mime", b"uri "})
 _METADATA_PROPERTIES = frozenset({b"irot", b"imir", b"udes", b"crtm", b"mdft"})  # turned, described, dated
 _PICTURE_REFERENCES = frozenset({b"dimg", b"auxl", b"thmb", b"prem", b"base"})
-_QUARTER_TURN = (1, 8, 3, 6)  # `irot` counts them against the clock
+_QUARTER_TURN = (1, 8, 3, 6)  # irot counts them against the clock
 
 
 def _hash_heif(data: bytes, digest: _Digest) -> int:

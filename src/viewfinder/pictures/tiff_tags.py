@@ -90,7 +90,7 @@ def iterate_directories(data: bytes | memoryview) -> Iterator[Directory]:
 def read_exif_orientation(block: bytes | memoryview) -> int:
     """1 to 8 as an EXIF block (with or without "Exif" before it) says which way is up; 1 for anything else."""
     view = memoryview(block)
-    while view[:6] == b"Exif\0\0":
+    while bytes(view[:6]) == b"Exif\0\0":
         view = view[6:]
     try:
         return read_orientation(next(iterate_directories(view), None))

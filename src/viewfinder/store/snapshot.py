@@ -116,7 +116,7 @@ class Snapshot:
 
     def moments(self, rows: Sequence[int]) -> list[str]:
         """When photographs were taken: ISO 8601, as exact as it is known; "" where it is not."""
-        stored = self._table[CAPTURED].take(rows).to_pylist()
+        stored = self._table[CAPTURED].take(np.asarray(rows, np.int64)).to_pylist()
         return [unpack_text(moment) if moment else "" for moment in stored]
 
     def captions(self, row: int) -> tuple[str, ...]:
