@@ -15,6 +15,7 @@ What a search does without is imported where it is called: adding (`store/ingest
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
@@ -40,9 +41,10 @@ from viewfinder.search.gallery import Gallery
 from viewfinder.search.hits import Hit, Hits
 from viewfinder.search.index_files import read_card
 from viewfinder.search.library_index import LibraryIndex
+from viewfinder.search.listing import list_hits, order_by_date
 from viewfinder.search.near_scores import IndexedPictures
 from viewfinder.search.raw_vectors import check_fits
-from viewfinder.session.session import Picture, Session, id_of, is_known
+from viewfinder.session.session import Picture, Session, check_search, id_of, is_known
 from viewfinder.stopping import is_stop_asked
 from viewfinder.store.bucket import PULLING, URL_FILE, find_bucket, place_name
 from viewfinder.store.objects import parse_url
@@ -70,6 +72,7 @@ if TYPE_CHECKING:
     from viewfinder.session.session import OwnImage
     from viewfinder.store.descriptions import Rows
     from viewfinder.store.ingest import Embedder
+    from viewfinder.store.removal import Pruned
     from viewfinder.tuning import TuneReport
 
 
@@ -265,10 +268,11 @@ class Library:
             self.store.replace([row])
         return row
 
-    def prune(self, *, dry_run: bool = False, force: bool = False) -> list[PictureId]:
+    def prune(self, *, dry_run: bool = False, force: bool = False) -> Pruned:
         """Forgets files that are gone, and pictures of which no file is left; returns those pictures' ids.
 
         Raises BadInput, unless `force`: nothing is left of a folder that was added, or half of all pictures are gone.
+        A dry run says so in the `refused` of what it returns.
         """
         from viewfinder.store.removal import prune_pictures
 
@@ -370,11 +374,15 @@ class Library:
 
         `like`: a picture of the library (a result, a row, an id), or one of your own: a file, what a file holds, a PIL
         image, or an array of uint8 (h, w, 3), (h, w, 4) or (h, w). A text is an id where there is no such file.
+
+        With `where` alone: the pictures that meet it, the newest first, those without a date last.
         """
         check_type("text", text, str)
         check_type("without", without, str)
         if not text.strip() and like is None:
-            raise EmptyQuery("nothing to look for: give a few words, or an image with --like")
+            if where and not without.strip():
+                return self._list_by_date(where, n)
+            raise EmptyQuery("nothing to look for: give a few words, an image with --like, or a filter with --where")
         session = Session(self.gallery(), Composer(), None, n=n, where=where)
         if like is None:
             hits = [session.say(text)]
@@ -384,6 +392,13 @@ class Library:
             hits.append(session.reject(text=without))
         last, elapsed_ms = hits[-1], sum(hit.elapsed_ms for hit in hits)
         return Hits(list(last), last.verdict, elapsed_ms, last.missing, last.unheard)
+
+    def _list_by_date(self, where: Mapping[str, str], n: int) -> Hits:
+        started = time.perf_counter()
+        check_search(n, where)
+        snapshot = self.gallery().snapshot
+        hits = list_hits(snapshot, order_by_date(snapshot, where)[:n])
+        return Hits(hits, "found" if hits else "nothing", (time.perf_counter() - started) * 1000)
 
     def chat(
         self,

@@ -11,6 +11,7 @@ import pytest
 from PIL import Image
 
 from viewfinder.errors import PictureError
+from viewfinder.pictures import formats
 from viewfinder.pictures.decode import AtMost, Limits, Stretch, decode
 
 WIDTH, HEIGHT = 320, 240
@@ -79,6 +80,117 @@ def test_a_raw_file_held_sideways_comes_out_upright(orientation: int, bright: st
         "left": picture.pixels[:, :10].mean() - picture.pixels[:, -10:].mean(),
     }
     assert sides[bright] > 50
+
+
+def directory(at: int, tags: list[tuple[int, int, int, bytes]]) -> bytes:
+    """One directory of a little-endian TIFF file, to stand at an offset, with the values that lie behind it."""
+    after = at + 2 + 12 * len(tags) + 4
+    entries, extra = b"", b""
+    for tag, kind, count, value in tags:
+        place = value.ljust(4, b"\0") if len(value) <= 4 else struct.pack("<I", after + len(extra))
+        extra += value + b"\0" * (len(value) % 2) if len(value) > 4 else b""
+        entries += struct.pack("<HHI", tag, kind, count) + place
+    return struct.pack("<H", len(tags)) + entries + bytes(4) + extra
+
+
+def dng_with_preview(compression: int, preview: bytes, orientation: int = 1) -> bytes:
+    """A DNG whose mosaic is compressed in some way, and that has a JPEG file of 96 x 64 as its preview."""
+    matrix = [value for number in (1, 0, 0, 0, 1, 0, 0, 0, 1) for value in (number, 1)]
+
+    def number(value: int) -> bytes:
+        return struct.pack("<I", value)
+
+    def first(preview_at: int, mosaic_directory: int) -> bytes:
+        tags = [
+            (254, 4, 1, number(1)),
+            (256, 4, 1, number(96)),
+            (257, 4, 1, number(64)),
+            (258, 3, 3, struct.pack("<HHH", 8, 8, 8)),
+            (259, 3, 1, number(7)),
+            (262, 3, 1, number(6)),
+            (271, 2, 5, b"Pinho"),
+            (272, 2, 7, b"Pinhole"),
+            (273, 4, 1, number(preview_at)),
+            (274, 3, 1, number(orientation)),
+            (277, 3, 1, number(3)),
+            (278, 4, 1, number(64)),
+            (279, 4, 1, number(len(preview))),
+            (330, 4, 1, number(mosaic_directory)),
+            (50706, 1, 4, bytes([1, 7, 0, 0])),
+            (50708, 2, 8, b"Pinhole\0"),
+            (50721, 10, 9, struct.pack("<18i", *matrix)),
+            (50728, 5, 3, struct.pack("<6I", 1, 1, 1, 1, 1, 1)),
+        ]
+        return directory(8, tags)
+
+    def second(at: int, mosaic_at: int, length: int) -> bytes:
+        tags = [
+            (254, 4, 1, number(0)),
+            (256, 4, 1, number(WIDTH)),
+            (257, 4, 1, number(HEIGHT)),
+            (258, 3, 1, number(16)),
+            (259, 3, 1, number(compression)),
+            (262, 3, 1, number(32803)),
+            (273, 4, 1, number(mosaic_at)),
+            (277, 3, 1, number(1)),
+            (278, 4, 1, number(HEIGHT)),
+            (279, 4, 1, number(length)),
+            (33421, 3, 2, struct.pack("<HH", 2, 2)),
+            (33422, 1, 4, bytes([0, 1, 1, 2])),
+        ]
+        return directory(at, tags)
+
+    mosaic = b"\xff\x0a" + bytes(2 * WIDTH * HEIGHT - 2)
+    second_at = 8 + len(first(0, 0))
+    preview_at = second_at + len(second(0, 0, 0))
+    directories = first(preview_at, second_at) + second(second_at, preview_at + len(preview), len(mosaic))
+    return b"II*\0" + struct.pack("<I", 8) + directories + preview + mosaic
+
+
+JPEG_XL = 52546
+"""How DNG 1.7 numbers this compression."""
+
+
+@pytest.mark.parametrize("orientation", [1, 3, 6, 8])
+def test_of_a_dng_in_jpeg_xl_the_preview_is_taken(orientation: int) -> None:
+    """Red above blue in the sensor's own position."""
+    pytest.importorskip("rawpy")
+    stored = Image.new("RGB", (96, 64), (200, 30, 30))
+    stored.paste((30, 30, 200), (0, 32, 96, 64))
+    preview = BytesIO()
+    stored.save(preview, "JPEG", quality=95)
+    picture = decode(dng_with_preview(JPEG_XL, preview.getvalue(), orientation), limits=Limits(), fit=AtMost(96))
+    turned = orientation in (6, 8)
+    assert (picture.facts.width, picture.facts.height) == ((HEIGHT, WIDTH) if turned else (WIDTH, HEIGHT))
+    assert picture.facts.format == "RAW"
+    red = {1: picture.pixels[:20], 3: picture.pixels[-20:], 6: picture.pixels[:, -20:], 8: picture.pixels[:, :20]}
+    assert np.abs(red[orientation].reshape(-1, 3).astype(int) - (200, 30, 30)).max() < 20
+
+
+def test_a_raw_file_that_nothing_reads_says_so_in_words() -> None:
+    pytest.importorskip("rawpy")
+    with pytest.raises(
+        PictureError, match="RAW of a kind that LibRaw does not read: Unsupported file format"
+    ) as caught:
+        decode(dng_with_preview(JPEG_XL, b"no JPEG at all"), limits=Limits(), fit=Stretch())
+    assert "b'" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (ValueError(b"Input/output error"), "Input/output error"),
+        (ValueError("cannot read: b'Unsupported file' here"), "cannot read: Unsupported file here"),
+        (ValueError('bad b"chunk\'s" name'), "bad chunk's name"),
+        (ValueError("two\n  lines"), "two"),
+        (ValueError("\x1b[31mred\0"), "[31mred"),
+        (ValueError("grab'n'go"), "grab'n'go"),
+        (ValueError(), "ValueError"),
+        (OSError(2, "No such file"), "[Errno 2] No such file"),
+    ],
+)
+def test_what_a_library_says_reaches_people_as_text(error: Exception, text: str) -> None:
+    assert formats.say_error(error) == text
 
 
 def test_a_raw_file_over_the_limit_is_refused() -> None:

@@ -67,10 +67,12 @@ def add(
     roots = list(paths or ())
     if not roots and captions is None and catalogue is None:
         raise BadInput("nothing to add: name folders or picture files, or a table with --captions or --catalogue")
-    from viewfinder.store.objects import is_gone
+    from viewfinder.store.objects import is_gone, parse_address
 
     for root in roots:
         if is_gone(root):
+            if (url := parse_address(root)) is not None:
+                raise BadInput(f"{url}: pictures are not fetched from the web: download them, and add their folder")
             advice = "give the path itself, not its URL" if root.parts[:1] == ("file:",) else "check the path"
             raise BadInput(f"{root}: no such file or folder; {advice}")
     with _open_or_make_library(library_folder(library), encoder, new=bool(roots), dry_run=dry_run) as collection:
@@ -191,7 +193,10 @@ def find(
     library: LibraryOption = None,
     as_json: JsonOption = False,
 ) -> int:
-    """Find pictures by words, by an image, or both."""
+    """Find pictures by words, by an image, or both.
+
+    With --where alone: those that meet it, the newest first.
+    """
     filters = parse_conditions(where or ())
     load_words_meanwhile()
     collection = open_library(library)
@@ -272,7 +277,10 @@ def prune(
     """Forget pictures whose files are gone."""
     gone = open_library(library).prune(dry_run=dry_run, force=force)
     done = f"{count_noun(len(gone), 'picture')} {'would be forgotten' if dry_run else 'forgotten'}"
-    print_result(as_json, {"pruned": gone, "dry_run": dry_run}, done)
+    if gone.refused is not None:  # a dry run; the verb itself says so as an error
+        done = f"{count_noun(len(gone), 'picture')} would be forgotten, but `prune` would refuse: {gone.refused}"
+    refused = {} if gone.refused is None else {"refused": gone.refused}
+    print_result(as_json, {"pruned": gone, "dry_run": dry_run, **refused}, done)
     return 0
 
 

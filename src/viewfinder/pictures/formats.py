@@ -6,6 +6,7 @@ package. Nothing that a camera wrote fails a picture.
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from importlib.util import find_spec
 from io import BytesIO
 from typing import Any, Protocol, runtime_checkable
 
-from PIL import ExifTags, Image
+from PIL import ExifTags, Image, ImageOps
 
 from viewfinder.errors import BadInput, PictureError, advise_extra
 from viewfinder.pictures.facts.exif import Directories, name_camera, read_exif_dates
@@ -107,6 +108,12 @@ def read_camera(exif: Image.Exif) -> str | None:
     return name_camera(clean_text(exif.get(ExifTags.Base.Make)), clean_text(exif.get(ExifTags.Base.Model)))
 
 
+def forget_xmp(image: Image.Image) -> None:
+    """Drops what XMP says: Pillow turns a picture by it where EXIF says nothing, and no other viewer does."""
+    for name in ("xmp", "XML:com.adobe.xmp"):
+        image.info.pop(name, None)
+
+
 def read_orientation(exif: Image.Exif) -> int:
     """1 to 8 as EXIF numbers them; 1 (upright) for anything else."""
     value = exif.get(ExifTags.Base.Orientation, 1)
@@ -125,6 +132,21 @@ READER_EXTRAS = {
 
 NO_PICTURE = "not a picture"
 """Begins the reason why a file that announces no format is not read."""
+
+
+_ARCHIVES = (
+    (b"PK\x03\x04", "a ZIP archive, or a document made like one"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
+    (b"Rar!\x1a\x07", "a RAR archive"),
+    (b"\x1f\x8b", "a gzip archive"),
+)
+
+
+def explain_no_picture(data: bytes) -> str:
+    """Why a file is not read whose first bytes announce no format of ours, and what to do if it holds pictures."""
+    if (archive := next((name for start, name in _ARCHIVES if data.startswith(start)), None)) is not None:
+        return f"{NO_PICTURE} but {archive}: unpack it, and add the folder"
+    return f"{NO_PICTURE} (starts with {show_first_bytes(data)})"
 
 
 def is_installed_since(reason: str) -> bool:
@@ -184,6 +206,22 @@ def is_extension_of_reader(extension: str) -> bool:
     return any(extension in reader.extensions for reader in picture_readers())
 
 
+_BYTES_LITERAL = re.compile(r"""\bb(['"])(.*?)\1""")
+
+
+def say_error(error: BaseException) -> str:
+    """What another package's exception says, as one line of text; some say it in bytes (LibRaw's does).
+
+    >>> say_error(ValueError(b"Input/output error"))
+    'Input/output error'
+    """
+    said = error.args[0] if len(error.args) == 1 else None
+    text = said.decode("utf-8", errors="replace") if isinstance(said, bytes) else str(error)
+    text = _BYTES_LITERAL.sub(r"\2", text)  # bytes that were written into a sentence
+    lines = "".join(letter if letter.isprintable() else "\n" for letter in text).split("\n")
+    return next((" ".join(line.split()) for line in lines if line.strip()), type(error).__name__)
+
+
 def register_heif() -> None:
     """Lets Pillow read HEIC from now on. Raises PictureError: pillow-heif is not installed."""
     try:
@@ -195,9 +233,13 @@ def register_heif() -> None:
 
 def is_camera_raw(data: bytes) -> bool:
     """Whether a file that looks like TIFF is a DNG, NEF or ARW: what Pillow would show is its thumbnail."""
-    tags = _read_tiff_notes(data)
+    tags = read_tiff_notes(data)
     is_reduced = isinstance(kind := tags.get(_NEW_SUBFILE_TYPE), int) and kind & 1
     return _DNG_VERSION in tags or bool(is_reduced and _SUB_IFDS in tags)
+
+
+# How LibRaw numbers the ways in which a camera was held.
+_FLIPS = {3: Image.Transpose.ROTATE_180, 5: Image.Transpose.ROTATE_90, 6: Image.Transpose.ROTATE_270}
 
 
 @dataclass(frozen=True)
@@ -209,10 +251,36 @@ class RawFile:
     captured: str | None
     camera: str | None
     _raw: Any
+    _data: bytes
 
     def develop(self, *, half: bool) -> Image.Image:
-        """Upright sRGB with the camera's white balance; `half` the size is four times as fast."""
-        return Image.fromarray(self._raw.postprocess(use_camera_wb=True, half_size=half, output_bps=8))
+        """Upright sRGB with the camera's white balance; `half` the size is four times as fast.
+
+        The camera's own preview, where LibRaw does not know how the pixels are compressed (JPEG XL in a DNG).
+        """
+        import rawpy
+
+        try:
+            return Image.fromarray(self._raw.postprocess(use_camera_wb=True, half_size=half, output_bps=8))
+        except (rawpy.LibRawFileUnsupportedError, rawpy.LibRawNotImplementedError) as error:
+            if (preview := self._read_preview()) is None:
+                raise PictureError(f"RAW of a kind that LibRaw does not read: {say_error(error)}") from error
+            return preview
+
+    def _read_preview(self) -> Image.Image | None:
+        """The preview, upright; None if there is none, or it is compressed in the same way."""
+        import rawpy
+
+        try:
+            with rawpy.imread(BytesIO(self._data)) as raw:  # after a failure LibRaw knows nothing more of a file
+                preview, flip = raw.extract_thumb(), raw.sizes.flip
+        except rawpy.LibRawError:
+            return None
+        if not isinstance(preview.data, bytes):
+            image = Image.fromarray(preview.data)
+            return image.transpose(_FLIPS[flip]) if flip in _FLIPS else image
+        with Image.open(BytesIO(preview.data), formats=("JPEG",)) as stored:
+            return ImageOps.exif_transpose(stored)  # where the camera has not written it, LibRaw has
 
 
 @contextmanager
@@ -225,18 +293,16 @@ def open_raw(data: bytes) -> Iterator[RawFile]:
     try:
         opened = rawpy.imread(BytesIO(data))
     except rawpy.LibRawError as error:
-        first = error.args[0] if error.args else ""
-        said = first.decode("ascii", errors="replace") if isinstance(first, bytes) else first  # LibRaw's are bytes
-        raise PictureError(f"damaged or unknown RAW: {said}") from error
+        raise PictureError(f"damaged or unknown RAW: {say_error(error)}") from error
     with opened:
         sizes = opened.sizes
         turned = sizes.flip in (5, 6)
         width, height = (sizes.height, sizes.width) if turned else (sizes.width, sizes.height)
-        notes = _read_tiff_notes(data)
-        yield RawFile(width, height, read_capture_date(notes), read_camera(notes), opened)
+        notes = read_tiff_notes(data)
+        yield RawFile(width, height, read_capture_date(notes), read_camera(notes), opened, data)
 
 
-def _read_tiff_notes(data: bytes) -> Image.Exif:
+def read_tiff_notes(data: bytes) -> Image.Exif:
     """The first directory of the raw formats that are TIFF files (DNG, NEF, ARW, CR2); empty for others."""
     notes = Image.Exif()
     try:

@@ -16,6 +16,7 @@ from viewfinder.errors import BadInput, UnknownName
 from viewfinder.pictures import Limits, decode, decode_one, is_file
 from viewfinder.query import NOTHING_MORE, Change, Picture, Reads, ResolvedTurn
 from viewfinder.search.gallery import Gallery
+from viewfinder.store.objects import parse_address
 from viewfinder.store.rows import FACTS
 from viewfinder.wording.changes import ValueFamily, find_named_changes
 from viewfinder.wording.replies import is_dont_know
@@ -120,6 +121,8 @@ class _Screens:
         if isinstance(file, bytes):  # packed by ourselves: no sandbox needed
             return self.gallery.picture_of(decode(file, limits=Limits(), fit=fit).pixels, self.reads)
         if not is_file(file):
+            if (url := parse_address(file)) is not None:
+                raise BadInput(f"no such image: {url} is an address, not a file: download it, and give the file")
             raise BadInput(f"no such image: {file}")
         return self.gallery.picture_of(decode_one(file, fit).pixels, self.reads)
 

@@ -163,6 +163,17 @@ class TurnResult:
         return Hits(hits, ranking.verdict, elapsed_ms, ranking.missing, ranking.unheard)
 
 
+def check_search(n: int, where: Mapping[str, str] | None) -> None:
+    """Raises BadInput: a number of results or filters that are none."""
+    check_type("n", n, Integral)
+    check_type("where", where, Mapping, type(None))
+    if n < 1:
+        raise BadInput(f"n: {n} results are asked for, give 1 or more")
+    for column, value in (where or {}).items():
+        check_type("a column of where", column, str)
+        check_type(f"where {column}", value, str)
+
+
 class Session(TurnMethods):
     """One conversation, for one thread at a time.
 
@@ -196,14 +207,8 @@ class Session(TurnMethods):
         whose: str = "",
         picture_bias: float | None = None,
     ) -> None:
-        check_type("n", n, Integral)
-        check_type("where", where, Mapping, type(None))
+        check_search(n, where)
         check_type("conversation", conversation, Conversation, type(None))
-        if n < 1:
-            raise BadInput(f"n: {n} results are asked for, give 1 or more")
-        for column, value in (where or {}).items():
-            check_type("a column of where", column, str)
-            check_type(f"where {column}", value, str)
         self._pictures = pictures
         self._whose = whose
         self._use_retriever(retriever if picture_bias is None else _set_bias(retriever, picture_bias))

@@ -28,6 +28,19 @@ def parse_url(place: str | Path) -> str | None:
     return None if found is None else f"{found[1]}://{found[2]}/{found[3]}".rstrip("/")
 
 
+_ADDRESS = re.compile(r"(https?|ftp|s3|gs):/{1,2}(.+)", re.IGNORECASE)
+
+
+def parse_address(place: str | Path) -> str | None:
+    """An address of the web or of a bucket as it was typed; None: it is none.
+
+    >>> parse_address(Path("https://example.com/a.jpg")), parse_address("a.jpg")
+    ('https://example.com/a.jpg', None)
+    """
+    found = _ADDRESS.fullmatch(str(place))
+    return None if found is None else f"{found[1]}://{found[2]}"
+
+
 def check_url(url: str) -> None:
     """Raises BadInput: it holds credentials, which belong in the environment, where nothing prints or keeps them."""
     if re.search(r"[:@]", url.split("/")[2]):  # no bucket has such a name

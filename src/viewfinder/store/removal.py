@@ -56,17 +56,25 @@ class Selection:
         return replace(row, files=kept)
 
 
-def prune_pictures(store: Store, roots: Sequence[str], *, dry_run: bool, force: bool) -> list[str]:
+class Pruned(list[str]):
+    """Ids of pictures of which no file is left; `refused`, after a dry run, why they would stay all the same."""
+
+    refused: str | None = None
+
+
+def prune_pictures(store: Store, roots: Sequence[str], *, dry_run: bool, force: bool) -> Pruned:
     """Forgets files that are gone; returns the ids of pictures of which no file is left.
 
-    Raises BadInput, unless `force`: so much is gone that a drive may be unplugged.
+    Raises BadInput, unless `force`: so much is gone that a drive may be unplugged. A dry run returns it as `refused`.
     """
     rows = store.rows()
     left = [replace(row, files=tuple(it for it in row.files if not store.has_lost(it.path))) for row in rows]
-    gone = [row.id for row in left if not row.files]
+    gone = Pruned(row.id for row in left if not row.files)
+    if gone and not force:
+        gone.refused = _explain_refusal(roots, rows, left)
     if not dry_run:
-        if gone and not force:
-            _check_roots(roots, rows, left)
+        if gone.refused is not None:
+            raise BadInput(gone.refused)
         _forget_rows(store, rows, left, [it.path for it in store.failures() if not os.path.lexists(it.path)])
     return gone
 
@@ -90,8 +98,8 @@ def _forget_rows(store: Store, rows: Sequence[PictureRow], left: Sequence[Pictur
     store.compact()
 
 
-def _check_roots(roots: Sequence[str], before: Sequence[PictureRow], after: Sequence[PictureRow]) -> None:
-    """Raises BadInput: nothing is left of a folder that was added, or more than half of all pictures are gone."""
+def _explain_refusal(roots: Sequence[str], before: Sequence[PictureRow], after: Sequence[PictureRow]) -> str | None:
+    """Why so much is not forgotten: nothing is left of a folder that was added, or of half of all pictures."""
     advice = "is a drive unplugged? If they are to be forgotten, `viewfinder prune --force` does it"
     for root in roots:
         known, there = (
@@ -99,9 +107,10 @@ def _check_roots(roots: Sequence[str], before: Sequence[PictureRow], after: Sequ
             for rows in (before, after)
         )
         if known and not there:
-            raise BadInput(f"nothing is left of {root}, where {known:,} pictures were: {advice}")
+            return f"nothing is left of {root}, where {known:,} pictures were: {advice}"
     if 2 * (gone := sum(not row.files for row in after)) > len(after):
-        raise BadInput(f"{gone:,} of {len(after):,} pictures are gone: {advice}")
+        return f"{gone:,} of {len(after):,} pictures are gone: {advice}"
+    return None
 
 
 def name_place(path: str | Path) -> str:

@@ -114,6 +114,11 @@ class Snapshot:
         year, month = split_date(texts["captured"])
         return facts | texts | {"year": year, "month": month, "folder": Path(self.paths(row)[0]).parent.name}
 
+    def moments(self, rows: Sequence[int]) -> list[str]:
+        """When photographs were taken: ISO 8601, as exact as it is known; "" where it is not."""
+        stored = self._table[CAPTURED].take(np.asarray(rows, np.int64)).to_pylist()
+        return [unpack_text(moment) if moment else "" for moment in stored]
+
     def captions(self, row: int) -> tuple[str, ...]:
         """Texts that people wrote about the picture."""
         return self._captions.at(row)

@@ -339,6 +339,8 @@ class FoundAnswer(BaseModel):
 class SearchIn(Strict):
     """One search without a conversation: words, a picture of the library (`like`), an upload (`show`), or a mixture.
 
+    With `where` alone: the pictures that meet it, the newest first, those without a date last; `why` has the date.
+
     `attributes` as in `LikeTurn`.
     """
 
