@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from itertools import permutations
+from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
@@ -43,7 +43,7 @@ def _of_every_order(k: int, right: tuple[int, ...]) -> list[float]:
     """AP@k by its definition for all orders of these pictures in which no score rises."""
     found = []
     for order in permutations(range(len(SCORES))):
-        if all(SCORES[a] >= SCORES[b] for a, b in zip(order, order[1:], strict=False)):
+        if all(SCORES[a] >= SCORES[b] for a, b in pairwise(order)):
             hits = [picture in right for picture in order]
             precisions = [sum(hits[: place + 1]) / (place + 1) for place in range(min(k, len(hits))) if hits[place]]
             found.append(sum(precisions) / min(k, len(right)))

@@ -7,7 +7,8 @@ COCO2017_unlabeled/unlabeled2017/<12 digits>.jpg           the pictures
 The folder of the pictures may also lie beside annotations/, and so may the list of the gallery. A query is
 
     {"reference_img_id": 271520, "target_img_id": 355099, "relative_caption": "shows two people and ...",
-     "shared_concept": "a girl with an umbrella", "gt_img_ids": [355099, 528417], "semantic_aspects": ["addition"], "id": 0}
+     "shared_concept": "a girl with an umbrella", "gt_img_ids": [355099, 528417], "id": 0,
+     "semantic_aspects": ["cardinality", "addition"]}
 
 The target is the picture that the sentence was written about, and the first of the right ones. What reference and
 target share was noted for annotators, and the published systems are not told it. Semantic aspects are in later

@@ -153,7 +153,9 @@ class _Scorer:
         matrix_nd: Float32[np.ndarray, "n d"] = gallery.snapshot.matrix_nd
         self._matrix_nd = matrix_nd if whole else matrix_nd[ranked_n]
 
-    def rank_all(self, asked: Iterator[_Asked], shape: tuple[int, int], truths: int = 0) -> list[Float[np.ndarray, ...]]:
+    def rank_all(
+        self, asked: Iterator[_Asked], shape: tuple[int, int], truths: int = 0
+    ) -> list[Float[np.ndarray, ...]]:
         """The ranks of queries as they come, scored in blocks: best, worst, the same within their subsets, and those
         of every right picture (at most `truths`)."""
         tables = [np.full(shape, np.nan) for _ in range(4)] + [np.full((*shape, truths), np.nan) for _ in range(2)]
