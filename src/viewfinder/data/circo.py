@@ -17,7 +17,7 @@ versions of the files alone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -95,6 +95,23 @@ def _begins_with(folder: Path, split: str, field: str) -> bool:
         return False
 
 
+def describe_circo(folder: Path) -> str:
+    """What a folder has of CIRCO, for messages; "" if it has nothing of it."""
+    splits = list_circo_splits(folder)
+    if not splits:
+        return ""
+    here = sum(1 for _ in _find_pictures(folder))
+    known = [split for split in splits if has_truths(folder, split)]
+    secret = "".join(f"; {split} keeps its right pictures secret" for split in splits if split not in known)
+    advice = ", ".join(f"--split {split}" for split in known) or "no split can be evaluated here"
+    return f"found CIRCO's {' and '.join(splits)} and {here:,} pictures: {advice}{secret}"
+
+
+def _find_pictures(folder: Path) -> Iterator[Path]:
+    home = next((place for home in HOMES if (place := folder / home / PICTURES).is_dir()), None)
+    return iter(()) if home is None else (one for one in home.glob("*.jpg") if one.stem.isdecimal())
+
+
 def read_circo(folder: Path, split: str) -> tuple[Circo, ReadReport]:
     """One split (val or test). The report counts queries, and says which pictures of the gallery are missing."""
     if split not in (known := list_circo_splits(need_folder(folder))):
@@ -102,9 +119,7 @@ def read_circo(folder: Path, split: str) -> tuple[Circo, ReadReport]:
         raise UnknownName(f"{folder}: no annotations/{split}.json of CIRCO here; there are: {there}")
     file = folder / "annotations" / f"{split}.json"
     queries = tuple(_parse_query(f"{file}: [{at}]", record) for at, record in enumerate(read_json(file, list)))
-    homes = [folder / home / PICTURES for home in HOMES]
-    home = next((place for place in homes if place.is_dir()), None)
-    paths = {} if home is None else {int(one.stem): one for one in home.glob("*.jpg") if one.stem.isdecimal()}
+    paths = {int(one.stem): one for one in _find_pictures(folder)}
     named = {number for one in queries for number in (one.reference, *one.truths)}
     listed = next((place for root in HOMES if (place := folder / root / GALLERY).is_file()), None)
     notes = []

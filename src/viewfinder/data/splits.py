@@ -82,9 +82,12 @@ class PartFound:
     here: int
 
     def __str__(self) -> str:
-        return (
-            f"{self.name or 'others'} ({count_things(self.captions, 'caption')}, {count_things(self.here, 'picture')})"
-        )
+        return f"{self.name or 'others'} ({self.counts})"
+
+    @property
+    def counts(self) -> str:
+        """How much of it is here, in words."""
+        return f"{count_things(self.captions, 'caption')}, {count_things(self.here, 'picture')}"
 
 
 @dataclass(frozen=True)
@@ -103,16 +106,27 @@ class CaptionsFound:
     is_complete: bool = False
 
     @property
+    def has_pictures(self) -> bool:
+        """Whether any of the captioned pictures is here."""
+        return any(one.here for one in self.parts)
+
+    @property
     def splits(self) -> tuple[str, ...]:
         """The names of splits that have pictures here, as `choose_split` takes them."""
         used = Counter(self.roles.values())
-        ours = [split for split in SPLITS if used[split] or not self.is_complete]
+        ours = [split for split in SPLITS if used[split] or (self.has_pictures and not self.is_complete)]
         return tuple(dict.fromkeys((*ours, *(one.name for one in self.parts if one.name and one.here))))
 
     def __str__(self) -> str:
         """One line: what was found, and which splits work."""
-        advice = ", ".join(f"--split {split}" for split in self.splits)
-        return f"found {', '.join(map(str, self.parts))}: {advice}"
+        is_one = len(self.parts) == 1 and not self.parts[0].name
+        found = f"found {self.parts[0].counts if is_one else ', '.join(map(str, self.parts))}"
+        if not self.has_pictures:
+            return f"{found}: unpack their pictures beside them"
+        by_name = () if self.is_complete else SPLITS
+        own = ", ".join(f"--split {split}" for split in self.splits if split not in by_name)
+        ours = f"{', '.join(by_name)} by the pictures' names" if by_name else ""
+        return f"{found}: {'; or '.join(filter(None, (own, ours)))}"
 
 
 def survey_captions(folder: Path) -> CaptionsFound:

@@ -18,7 +18,13 @@ from viewfinder.conversation import Say
 from viewfinder.data import ReadReport
 from viewfinder.data.captions import has_captions, has_own_splits, read_captioned, read_lists
 from viewfinder.data.splits import SPLITS, CaptionsFound, choose_split, survey_captions
-from viewfinder.data.visual_genome import choose_captions, describe_regions, list_splits, read_visual_genome
+from viewfinder.data.visual_genome import (
+    choose_captions,
+    describe_regions,
+    has_split_lists,
+    list_splits,
+    read_visual_genome,
+)
 from viewfinder.evaluation.plan import SearchDialogue, Task
 
 METRICS = ("R@1", "R@5", "R@10", "median rank", "rank")
@@ -35,8 +41,8 @@ def drilldown_splits(folder: Path) -> tuple[str, ...]:
 
 
 def drilldown_note(folder: Path) -> str:
-    """What a folder has of Visual Genome, for messages; "" if it has nothing of it."""
-    return describe_regions(folder)
+    """What a folder has of Visual Genome's one file of regions, for messages; "" if it has none."""
+    return "" if has_split_lists(folder) else describe_regions(folder)
 
 
 def drilldown_tasks(folder: Path, split: str) -> list[Task]:
@@ -79,7 +85,7 @@ def caption_splits(folder: Path) -> tuple[str, ...]:
     published = (
         () if found is None else found.splits if found.is_complete else [one.name for one in found.parts if one.here]
     )
-    return (*filter(None, published), ALL)
+    return (*filter(None, published), ALL) if found is None or found.has_pictures else ()
 
 
 def caption_note(folder: Path) -> str:
