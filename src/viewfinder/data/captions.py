@@ -323,8 +323,10 @@ def _read_kaggle_rows(file: Path, delimiter: str, before: int) -> Iterator[tuple
             continue
         if len(cells) <= before:
             together = _RUN_TOGETHER.fullmatch(cells[-1]) if len(cells) == before > 1 else None
-            cells = [*cells, together["caption"]] if together else [cells[0], *[""] * before]
-        yield number, cells[0], delimiter.join(cells[before:])
+            caption = together["caption"] if together else ""
+        else:
+            caption = delimiter.join(row[before:]).strip()
+        yield number, cells[0], caption
 
 
 def _group_rows(rows: Iterable[tuple[int, str, str]]) -> tuple[dict[str, list[str]], list[Dropped]]:
