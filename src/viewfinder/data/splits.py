@@ -181,7 +181,8 @@ def choose_split(folder: Path, pictures: Iterable[CaptionedPicture], split: str)
     split_of_folder = split_reader(folder)
     chosen = [one for one in pictures if (split_of_folder(one.path) if split in SPLITS else one.split) == split]
     if not chosen and split not in (found := survey_captions(folder)).splits:
-        raise UnknownName(f"{folder}: no split is called {split!r} here: {found}")
+        there = ", ".join(found.splits) or "none"
+        raise UnknownName(f"{folder}: no split is called {split!r}; there are: {there} ({found})")
     return chosen
 
 
