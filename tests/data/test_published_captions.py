@@ -70,7 +70,9 @@ def test_cocos_own_splits_hold_where_the_pictures_of_both_are_here(tmp_path: Pat
     assert survey_captions(tmp_path).splits == ("train", "val", f"train{year}", f"val{year}")
     for name in ("val", f"val{year}"):
         assert choose_split(tmp_path, pictures, name) == pictures[6:]
-    with pytest.raises(UnknownName, match=rf"no split is called 'test'; there are: train, val, train{year}.*found train{year} \(30 "):
+    with pytest.raises(
+        UnknownName, match=rf"no split is called 'test'; there are: train, val, train{year}.*found train{year} \(30 "
+    ):
         choose_split(tmp_path, pictures, "test")
 
 

@@ -41,6 +41,12 @@ def test_without_any_of_its_pictures_it_is_said_what_to_unpack(tmp_path: Path) -
         read_tasks(tmp_path, None, None)
 
 
+def test_archives_that_nobody_unpacked_are_named(tmp_path: Path) -> None:
+    (tmp_path / "region_descriptions.json.zip").write_bytes(b"")
+    with pytest.raises(BadInput, match=r"no data of any protocol here; unpack region_descriptions\.json\.zip first"):
+        read_tasks(tmp_path, None, None)
+
+
 def test_published_test_splits_are_taken_if_none_is_named(tmp_path: Path) -> None:
     home = {"train": "train2014", "restval": "val2014", "test": "val2014"}
     sets.write_coco(tmp_path, "train2014", [1, 2], pictures=True)

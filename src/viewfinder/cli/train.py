@@ -260,7 +260,9 @@ def features(
             found = compute(dataset, model, regions=regions, out=out, workers=workers, progress=progress)
     except BadInput as error:
         said = _describe_data(dataset) if dataset.is_dir() else ""
-        raise BadInput(f"{error}; {said}") from error if said else error
+        if not said:
+            raise
+        raise BadInput(f"{error}; {said}") from error
     said = _describe_data(dataset)
     width, each = found.raw_nd.shape[1], 0 if found.regions_nre is None else found.regions_nre.shape[1]
     record = {

@@ -2,8 +2,8 @@
 
 Sets are read as they are downloaded. A folder is one of these, the first that fits:
 
-    dataset_coco.json, dataset_flickr8k.json, dataset_flickr30k.json     Karpathy and Fei-Fei (CVPR 2015): captions and
-                                         the splits train, restval, val, test; also below annotations/, karpathy/, ...
+    dataset_coco.json, dataset_flickr8k.json, dataset_flickr30k.json, dataset.json    Karpathy and Fei-Fei (CVPR 2015):
+                                         captions, the splits train, restval, val, test; also below karpathy/, ...
     captions.csv                         a row a caption: image,caption; beside images/
     Flickr8k.token.txt                   a line a caption: name#0, a tab, the caption; splits in
                                          Flickr_8k.trainImages.txt, .devImages.txt, .testImages.txt beside it
@@ -239,7 +239,7 @@ def _read_table_set(folder: Path, file: Path) -> CaptionedSet:
         files = _find_beside(folder / file.name, captions)
     home = "images/" if file.name == "captions.csv" else f"a folder beside {file.name}"
     split_of = read_lists(folder)
-    parts = {name: split_of.get(name, "") for name in captions}
+    parts = {name: split_of.get(name.rpartition("/")[2], "") for name in captions}
     homes = dict.fromkeys([split for split in (*LISTS, "") if split in parts.values()], home)
     return CaptionedSet(captions, parts, files, homes, listed=bool(split_of), dropped=tuple(dropped))
 
@@ -455,7 +455,7 @@ def _is_region_list(start: str) -> bool:
 
 def _find_karpathy(folder: Path) -> Path | None:
     """The file of Karpathy's splits that belongs to the pictures here: all three come in one archive."""
-    places = (file for home in KARPATHY_HOMES for file in sorted((folder / home).glob("dataset_*.json")))
+    places = (file for home in KARPATHY_HOMES for file in sorted((folder / home).glob("dataset*.json")))
     files = {file: start for file in places if _is_karpathy(start := _read_start(file, 1 << 16))}
     if len(files) < 2:
         return next(iter(files), None)

@@ -14,6 +14,8 @@ from viewfinder.evaluation.protocols import chatir, chatsearch, composed, drilld
 OTHERS = ("visual", "decision", "grounding")
 """Protocols that measure something other than search, see `evaluate.OTHER_PROTOCOLS`."""
 
+ARCHIVES = frozenset({".zip", ".tar", ".gz", ".tgz"})
+
 PREFERRED = ("test", "val", "all")
 """Splits to evaluate on if none is named: the first that exists."""
 
@@ -61,7 +63,9 @@ def read_tasks(folder: Path, protocol: str | None, split: str | None, pool: Path
     splits = {name: known for name in names if (known := PROTOCOLS[name].splits(folder))}
     if not splits:
         asked = "any protocol" if protocol is None else protocol
+        packed = sorted(file.name for file in folder.iterdir() if file.suffix in ARCHIVES)
         notes = "".join(f"; {note}" for name in names if (note := PROTOCOLS[name].note(folder)))
+        notes += f"; unpack {', '.join(packed[:4])} first" if packed else ""
         raise BadInput(f"{folder}: no data of {asked} here{notes}; see docs/data.md for the files that each one reads")
     if split is None:
         chosen = {name: next((one for one in PREFERRED if one in known), known[0]) for name, known in splits.items()}
