@@ -193,11 +193,12 @@ class Library:
         """Adds folders and files; never removes anything outside them. Two processes take turns.
 
         `captions` and `catalogue` are CSV files with a column image, file, path or id, or rows of one's own: mappings
-        of columns to values. A catalogue's columns take the place of what they said of a picture before. What is
-        acknowledged stays, whatever happens afterwards; adding the same again resumes where it stopped. `follow_links`
-        concerns links inside the folders; links that are not followed are skipped and reported. `embedder` reads and
-        embeds in place of this process, for example a cluster (`viewfinder.cluster`); with one, paths may also be URLs
-        of object storage. `note` is called with the current report before the first batch and after each one.
+        of columns to values. Captions may also be a file, or the folder, of a published set (`data.captions`). A
+        catalogue's columns take the place of what they said of a picture before. What is acknowledged stays, whatever
+        happens afterwards; adding the same again resumes where it stopped. `follow_links` concerns links inside the
+        folders; links that are not followed are skipped and reported. `embedder` reads and embeds in place of this
+        process, for example a cluster (`viewfinder.cluster`); with one, paths may also be URLs of object storage.
+        `note` is called with the current report before the first batch and after each one.
         """
         from viewfinder.store.descriptions import read_tables, record_tables
         from viewfinder.store.ingest import Ingest

@@ -49,7 +49,9 @@ def add(
     *,
     library: LibraryOption = None,
     encoder: Annotated[str | None, option("NAME|PATH", "The encoder of a new library. [default: starter]")] = None,
-    captions: Annotated[Path | None, option("CSV", "Captions of the pictures.")] = None,
+    captions: Annotated[
+        Path | None, option("CSV|DIR", "Captions: a table, or a file or the folder of a published set.")
+    ] = None,
     catalogue: Annotated[Path | None, option("CSV", "What a catalogue says of them.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be read; change nothing.")] = False,
     workers: WorkersOption = None,
@@ -339,7 +341,7 @@ def repair(
 
 
 def tune(
-    captions: Annotated[Path | None, option("CSV", "Captions of pictures in the library.")] = None,
+    captions: Annotated[Path | None, option("CSV|DIR", "Captions of pictures in the library.")] = None,
     catalogue: Annotated[Path | None, option("CSV", "Catalogue rows of pictures in it.")] = None,
     undo: Annotated[bool, typer.Option("--undo", help="Go back to the space before the last tune.")] = False,
     library: LibraryOption = None,

@@ -59,7 +59,8 @@ def read_tables(captions: str | Path | Rows | None, catalogue: str | Path | Rows
     """Reads the tables that are given. Raises BadInput: one of them is damaged."""
     if captions is None and catalogue is None:
         return []
-    from viewfinder.data import make_table, read_captions_csv, read_catalogue, read_table
+    from viewfinder.data import make_table, read_captions, read_catalogue, read_table
+    from viewfinder.data.captions import is_published_source
 
     def read(name: str, table: str | Path | Rows) -> Any:
         check_type(name, table, str, os.PathLike, Iterable)
@@ -68,10 +69,15 @@ def read_tables(captions: str | Path | Rows | None, catalogue: str | Path | Rows
 
     tables = list[PictureTable]()
     if captions is not None:
-        table = read("captions", captions)
-        pictures, report = read_captions_csv(table)
+        if isinstance(captions, str | os.PathLike) and is_published_source(Path(captions)):
+            source, name = Path(captions), Path(captions).name
+            pictures, report = read_captions(source)
+        else:
+            table = read("captions", captions)
+            name = table.path.name
+            pictures, report = read_captions(table)
         keys = [str(one.path) for one in pictures]
-        tables.append(PictureTable(table.path.name, keys, [(one.captions, {}) for one in pictures], report.dropped))
+        tables.append(PictureTable(name, keys, [(one.captions, {}) for one in pictures], report.dropped))
     if catalogue is not None:
         goods = read_catalogue(read("catalogue", catalogue))
         unsaid = dict.fromkeys(goods.attributes, "")

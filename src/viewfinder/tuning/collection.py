@@ -16,7 +16,7 @@ from typing import Protocol
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int
 
-from viewfinder.data import match_keys, read_captions_csv, read_catalogue
+from viewfinder.data import match_keys, read_captions, read_catalogue
 from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.encoders.starter.encoder import Head
@@ -288,7 +288,7 @@ def _read_texts(library: TunableLibrary, captions: Path | None, catalogue: Path 
     there = [Path(file.path) for row in library.store.rows() for file in row.files]
     said: dict[Path, PictureTexts] = {}
     if captions is not None:
-        pictures, _ = read_captions_csv(captions)
+        pictures, _ = read_captions(captions)
         for path, positions in _match_files([str(picture.path) for picture in pictures], there, captions).items():
             texts, _ = said.setdefault(path, ([], []))
             texts += [text for at in positions for text in pictures[at].captions]
