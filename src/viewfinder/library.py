@@ -33,7 +33,7 @@ from viewfinder.errors import (
     check_path,
     check_type,
 )
-from viewfinder.pictures import BadFile, absolute_root
+from viewfinder.pictures import BadFile, absolute_root, scan
 from viewfinder.questioners import QuestionerChoice
 from viewfinder.retrievers import Composer, Retriever, RetrieverClass, load_retriever
 from viewfinder.search.gallery import Gallery
@@ -179,6 +179,7 @@ class Library:
         *paths: str | Path,
         captions: str | Path | Rows | None = None,
         catalogue: str | Path | Rows | None = None,
+        key: str | Sequence[str] | None = None,
         dry_run: bool = False,
         workers: int | None = None,
         follow_links: bool = True,
@@ -189,14 +190,16 @@ class Library:
     ) -> AddReport:
         """Adds folders and files; never removes anything outside them. Two processes take turns.
 
-        `captions` and `catalogue` are CSV files with a column image, file, path or id, or rows of one's own: mappings
-        of columns to values. A catalogue's columns take the place of what they said of a picture before. What is
-        acknowledged stays, whatever happens afterwards; adding the same again resumes where it stopped. `follow_links`
+        `captions` and `catalogue` are tables (CSV, JSON, JSON lines or Parquet), or rows of one's own: mappings of
+        columns to values. The column whose values are names of pictures tells which picture a row is about; `key` names
+        it, or several. A table that is about no picture is refused before anything is added. A catalogue's columns take
+        the place of what they said of a picture before. What is acknowledged stays, whatever happens afterwards; adding
+        the same again resumes where it stopped. `follow_links`
         concerns links inside the folders; links that are not followed are skipped and reported. `embedder` reads and
         embeds in place of this process, for example a cluster (`viewfinder.cluster`); with one, paths may also be URLs
         of object storage. `note` is called with the current report before the first batch and after each one.
         """
-        from viewfinder.store.descriptions import read_tables, record_tables
+        from viewfinder.store.descriptions import check_tables, read_tables, record_tables
         from viewfinder.store.ingest import Ingest
 
         check_type("workers", workers, Integral, type(None))
@@ -210,7 +213,11 @@ class Library:
                 )
         if dry_run:
             return Ingest(self.store, self.encoder).plan(roots)
-        tables = read_tables(captions, catalogue)  # before anything is added: damage is reported at once
+        tables = read_tables(captions, catalogue, key)  # before anything is added: damage is reported at once
+        if tables and all(parse_url(root) is None for root in roots):  # object storage takes long to list
+            files = scan(roots, follow_links=follow_links).files
+            if files or not roots:  # else adding says that there are no pictures
+                check_tables(tables, self.store, [file.path for file in files])
         self.encoder.pictures([])  # the first use loads a network, which must not happen under the lock
         with self.store.writing():
             self._refresh_settings()

@@ -44,13 +44,20 @@ if TYPE_CHECKING:
     from viewfinder.store.ingest import Embedder
 
 
+KeyOption = Annotated[
+    list[str] | None,
+    option("COLUMN", "The table's column that names the pictures; repeatable. [default: told from its values]"),
+]
+
+
 def add(
     paths: Annotated[list[Path] | None, typer.Argument(metavar="PATH...", help="Folders and picture files.")] = None,
     *,
     library: LibraryOption = None,
     encoder: Annotated[str | None, option("NAME|PATH", "The encoder of a new library. [default: starter]")] = None,
-    captions: Annotated[Path | None, option("CSV", "Captions of the pictures.")] = None,
-    catalogue: Annotated[Path | None, option("CSV", "What a catalogue says of them.")] = None,
+    captions: Annotated[Path | None, option("TABLE", "Captions of the pictures: CSV, JSON or Parquet.")] = None,
+    catalogue: Annotated[Path | None, option("TABLE", "What a catalogue says of them, likewise.")] = None,
+    key: KeyOption = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be read; change nothing.")] = False,
     workers: WorkersOption = None,
     ray: Annotated[
@@ -84,7 +91,7 @@ def add(
                 progress_bar("reading pictures", shown=not as_json) as progress,
             ):
                 report = collection.add(
-                    *roots, captions=captions, catalogue=catalogue, workers=workers, progress=progress,
+                    *roots, captions=captions, catalogue=catalogue, key=key, workers=workers, progress=progress,
                     should_stop=interrupts, embedder=embedder,
                 )  # fmt: skip
             if not report.stopped and collection.space is not None:
