@@ -372,17 +372,19 @@ class Library:
         like: Picture | OwnImage | None = None,
         where: Mapping[str, str] | None = None,
         without: str = "",
+        fold: bool = True,
     ) -> Hits:
         """One search: words, an image, what to leave out, and catalogue columns to filter by.
 
         `like`: a picture of the library (a result, a row, an id), or one of your own: a file, what a file holds, a PIL
         image, or an array of uint8 (h, w, 3), (h, w, 4) or (h, w). A text is an id where there is no such file.
+        `fold`: where a catalogue tells products, the best picture of each is a result, and `Hit.others` has the others.
         """
         check_type("text", text, str)
         check_type("without", without, str)
         if not text.strip() and like is None:
             raise EmptyQuery("nothing to look for: give a few words, or an image with --like")
-        session = Session(self.gallery(), Composer(), None, n=n, where=where)
+        session = Session(self.gallery(), Composer(), None, n=n, where=where, fold=fold)
         if like is None:
             hits = [session.say(text)]
         else:

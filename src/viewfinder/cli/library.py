@@ -195,6 +195,9 @@ def find(
         list[str] | None,
         option("KEY=VALUE", "A column to filter by: VALUE, VALUE|VALUE, 10..50, 2019-07..2020; repeatable."),
     ] = None,
+    all_pictures: Annotated[
+        bool, typer.Option("--all-pictures", help="All pictures of a product, not the best one of each.")
+    ] = False,
     library: LibraryOption = None,
     as_json: JsonOption = False,
 ) -> int:
@@ -203,7 +206,7 @@ def find(
     load_words_meanwhile()
     collection = open_library(library)
     prepare_encoder(collection, shown=not as_json)
-    hits = collection.find(" ".join(text or ()), n, like=like, where=filters, without=without)
+    hits = collection.find(" ".join(text or ()), n, like=like, where=filters, without=without, fold=not all_pictures)
     if as_json:
         print_json(hits.to_json())
     else:

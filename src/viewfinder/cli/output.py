@@ -155,7 +155,8 @@ def print_hits(hits: Hits) -> None:
         print_line(f"(Unknown to the encoder, which understands English: {', '.join(hits.unheard)}.)")
     rows = []
     for hit in hits:
-        path = str(hit.path) if hit.path.exists() else plain_text(f"{hit.path} (not here)", "dim")
+        more = f" (and {len(hit.others)} more of it)" if hit.others else ""
+        path = f"{hit.path}{more}" if hit.path.exists() else plain_text(f"{hit.path} (not here){more}", "dim")
         rows.append((str(hit.rank), plain_text(hit.match, MATCH_STYLES[hit.match]), f"{hit.score:.3f}", path))
     print_table(("#", "match", "score", "path"), rows)
 

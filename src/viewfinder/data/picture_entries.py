@@ -7,7 +7,7 @@ products (`item_group_id`, `Handle`, `SKU` ...), or by the row that names them; 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
@@ -17,18 +17,10 @@ from viewfinder.data.files import Dropped, Table
 from viewfinder.data.picture_keys import PictureFinder, choose_key_columns, guess_key_column
 from viewfinder.errors import BadInput
 from viewfinder.wording.numbers import settle_separators
+from viewfinder.wording.product_columns import MAX_PRODUCT_PICTURES, PRODUCT, squeeze_name
 
 NOT_GIVEN = frozenset({"", "NA"})
 """Values of cells that say nothing."""
-
-PRODUCT = "product id"
-"""The column by which pictures of one product are known."""
-
-PRODUCT_NAMES = frozenset({"productid", "itemgroupid"})
-"""Names of columns that tell products in every table, without signs between words and in small letters."""
-
-MAX_PRODUCT_PICTURES = 200
-"""Pictures of one product; with more a column tells something else, such as a photographer."""
 
 CAPTION_NAMES = (
     *("caption", "text", "captions", "description", "alt_text", "alt text", "image alt text", "alt", "title"),
@@ -36,7 +28,7 @@ CAPTION_NAMES = (
 """Columns that may hold captions, the preferred one first."""
 
 _PRODUCT_COLUMNS = (
-    *("itemgroupid", "productid", "handle", "urlhandle", "parentsku", "listingid", "productsku", "sku", "variantsku"),
+    *("productid", "handle", "urlhandle", "parentsku", "listingid", "productsku", "sku", "variantsku"),
     "id",
 )  # fmt: skip
 _TITLE = re.compile(r"(product[ _-]?)?(title|name)|post_title", re.IGNORECASE)
@@ -184,58 +176,73 @@ def _unite_products(
     Where later rows of a product leave out what its first one has, as Shopify writes them, all its pictures have what
     all its rows say. Returned too: the rows that count although they name no picture.
     """
-    at = _find_product_column(table, names)
-    ids = ["" if at is None else table.rows[row][at] for row in range(len(names))]
-    if at is None and not any(len(named) > 1 for named in names):
-        return list(names), list(values), set()
-    told: set[int] = set()
-    merged = list(values)
+    every = range(len(names))
+    columns = {squeeze_name(name): at for at, name in reversed(list(enumerate(table.columns))) if name}
+    # A feed has item_group_id for variants only: of the others another column tells.
+    group = columns.get("itemgroupid")
+    ids = [_need_given(table.rows[row][group]) if group is not None else "" for row in every]
+    at = _find_product_column(table, names, columns, [row for row in every if not ids[row]])
+    ids = [known or ("" if at is None else _need_given(table.rows[row][at])) for row, known in enumerate(ids)]
+    merged, told = list(values), set[int]()
     if at is not None and _is_continued(table, at):
-        groups: dict[str, list[int]] = defaultdict(list)
-        for row, product in enumerate(ids):
-            if product not in NOT_GIVEN:
-                groups[product].append(row)
-        for rows in groups.values():
-            shared = _unite_values([values[row] for row in rows])
-            for row in rows:
-                own = {name: cell for name, cell in values[row].items() if _OF_ONE_PICTURE.search(name)}
-                merged[row] = shared | own
-            if any(names[row] for row in rows):
-                told.update(rows)
-    column = None if at is None else table.columns[at]
-    if column is None or squeeze_name(column) not in PRODUCT_NAMES or column not in merged[0]:
-        # A column of another name may tell something else in another table.
-        has_own = any(squeeze_name(name) in PRODUCT_NAMES for name in table.columns)
-        name = f"{PRODUCT} (pictures)" if has_own else PRODUCT
-        for row, named in enumerate(names):
-            if (product := ids[row] or _name_product(named)) not in NOT_GIVEN:
-                merged[row] = merged[row] | {name: (product,)}
+        told = _share_values(ids, names, values, merged)
+    pictures: dict[str, set[str]] = defaultdict(set)
+    for row, named in enumerate(names):
+        ids[row] = ids[row] or (_name_product(named) if len(named) > 1 else "")
+        pictures[ids[row]].update(named if ids[row] else ())
+    if any(len(of_product) > 1 for of_product in pictures.values()) and PRODUCT not in table.columns:
+        merged = [cells | ({PRODUCT: (ids[row],)} if ids[row] else {}) for row, cells in enumerate(merged)]
     return list(names), merged, told
 
 
-def squeeze_name(name: str) -> str:
-    """A column's name without signs and capitals: "Item Group ID" is "itemgroupid"."""
-    return re.sub(r"[\W_]", "", name).casefold()
+def _need_given(cell: str) -> str:
+    return "" if cell in NOT_GIVEN else cell
 
 
-def _find_product_column(table: Table, names: Sequence[tuple[str, ...]]) -> int | None:
-    """The column that tells which pictures are of one product; None: there is none, or no product has several."""
-    columns = {squeeze_name(name): at for at, name in reversed(list(enumerate(table.columns))) if name}
-    with_several = [row for row, named in enumerate(names) if len(named) > 1]
+def _find_product_column(
+    table: Table, names: Sequence[tuple[str, ...]], columns: Mapping[str, int], rows: Sequence[int]
+) -> int | None:
+    """The column that tells which pictures of these rows are of one product; None: there is none, or none has several.
+
+    One that is empty where a row has several pictures does not.
+    """
     for name in _PRODUCT_COLUMNS:
         at = columns.get(name)
-        if at is None or any(table.rows[row][at] in NOT_GIVEN for row in with_several):
+        if at is None or any(table.rows[row][at] in NOT_GIVEN for row in rows if len(names[row]) > 1):
             continue
         pictures: dict[str, set[str]] = defaultdict(set)
-        rows: dict[str, int] = defaultdict(int)
-        for row, named in enumerate(names):
+        count: Counter[str] = Counter()
+        for row in rows:
             if (product := table.rows[row][at]) not in NOT_GIVEN:
-                pictures[product].update(named)
-                rows[product] += 1
+                pictures[product].update(names[row])
+                count[product] += 1
         most = max(map(len, pictures.values()), default=0)
-        if 1 < most <= MAX_PRODUCT_PICTURES and (name != "id" or max(rows.values()) == 1):
+        # A bare "id" that several rows have may be that of a class, or of a person.
+        if 1 < most <= MAX_PRODUCT_PICTURES and (name != "id" or max(count.values()) == 1):
             return at
     return None
+
+
+def _share_values(
+    ids: Sequence[str],
+    names: Sequence[tuple[str, ...]],
+    values: Sequence[dict[str, tuple[str, ...]]],
+    merged: list[dict[str, tuple[str, ...]]],
+) -> set[int]:
+    """Gives every row of a product what all its rows say, except of a single picture; returns the rows that count."""
+    told: set[int] = set()
+    groups: dict[str, list[int]] = defaultdict(list)
+    for row, product in enumerate(ids):
+        if product:
+            groups[product].append(row)
+    for rows in groups.values():
+        shared = _unite_values([values[row] for row in rows])
+        for row in rows:
+            own = {name: cell for name, cell in values[row].items() if _OF_ONE_PICTURE.search(name)}
+            merged[row] = shared | own
+        if any(names[row] for row in rows):
+            told.update(rows)
+    return told
 
 
 def _name_product(named: Sequence[str]) -> str:
