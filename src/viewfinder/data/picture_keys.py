@@ -57,20 +57,21 @@ class PictureFinder:
     def find(self, cell: str) -> tuple[str, ...]:
         """The keys under which `index` knows the pictures that a cell names; none if it names none.
 
-        The whole cell is one name if there is such a file, whatever signs it has. Else it may be several, separated by
-        commas, semicolons, bars, line breaks, or blanks before addresses.
+        A cell whose parts between commas, semicolons, bars, line breaks, or blanks before addresses are all written as
+        files names several. Else it is one name, whatever signs it has, if there is such a file.
         """
         if not cell or len(cell) > MAX_NAME_LENGTH * MAX_NAMED:
             return ()
-        if (known := self._find_one(cell)) is not None:
+        parts = [part for part in _SEPARATORS.split(cell.strip(" ,;|\n")) if part][:MAX_NAMED]
+        are_files = len(parts) > 1 and all(map(is_reference, parts))
+        if not are_files and (known := self._find_one(cell)) is not None:
             return (known,)
-        parts = _SEPARATORS.split(cell.strip(" ,;|\n"))[:MAX_NAMED]
         if len(parts) < 2:
             return ()
-        found = [(part, self._find_one(part)) for part in parts if part]
+        found = [(part, self._find_one(part)) for part in parts]
         here = sum(known is not None for _, known in found)
         # A word of a sentence may be the name of a file; most of them are not.
-        if not here or (here * 2 < len(found) and not all(is_reference(part) for part, _ in found)):
+        if not here or (here * 2 < len(found) and not are_files):
             return ()
         return tuple(known or part for part, known in found)  # those that are not here are reported
 

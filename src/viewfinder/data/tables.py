@@ -130,7 +130,9 @@ def _unpack(path: Path) -> str:
     except FileNotFoundError:
         raise BadInput(f"{path}: no such file") from None
     except (OSError, EOFError, zlib.error) as error:
-        raise BadInput(f"{path}: cannot be unpacked ({error}); fetch the file again") from error
+        # The error of what is no gzip at all shows the first bytes.
+        reason = "it is not packed by gzip" if isinstance(error, gzip.BadGzipFile) else str(error)
+        raise BadInput(f"{path}: cannot be unpacked ({reason}); fetch the file again") from error
     if len(data) > MAX_TABLE_BYTES:
         raise BadInput(f"{path}: more than {MAX_TABLE_BYTES // 2**30} GB; split the table into several")
     try:
