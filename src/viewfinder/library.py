@@ -506,11 +506,13 @@ class Library:
         *,
         captions: str | Path | None = None,
         catalogue: str | Path | None = None,
+        key: str | Sequence[str] | None = None,
         report: Callable[[str], None] | None = None,
     ) -> TuneReport:
         """Learns how words match these pictures, from captions or a catalogue; see `viewfinder.tuning.tune`.
 
-        `report` is told the progress, one line at a time; `switch_back` returns to the previous space.
+        `key` as for `add`. `report` is told the progress, one line at a time; `switch_back` returns to the previous
+        space.
 
         Raises BadInput: neither table, too few pictures in them, or an encoder that cannot be tuned.
         """
@@ -520,7 +522,7 @@ class Library:
         from viewfinder.tuning.collection import tune
 
         given = {name: check_path(name, table) for name, table in tables.items() if table is not None}
-        return tune(self, **given, report=report)
+        return tune(self, **given, key=key, report=report)
 
     def use_head(self, head: Head) -> None:
         """Builds a space for a head of the starter beside the present one, from stored raw vectors; switches to it."""

@@ -341,8 +341,9 @@ def repair(
 
 
 def tune(
-    captions: Annotated[Path | None, option("CSV", "Captions of pictures in the library.")] = None,
-    catalogue: Annotated[Path | None, option("CSV", "Catalogue rows of pictures in it.")] = None,
+    captions: Annotated[Path | None, option("TABLE", "Captions of pictures in the library.")] = None,
+    catalogue: Annotated[Path | None, option("TABLE", "Catalogue rows of pictures in it.")] = None,
+    key: KeyOption = None,
     undo: Annotated[bool, typer.Option("--undo", help="Go back to the space before the last tune.")] = False,
     library: LibraryOption = None,
     as_json: JsonOption = False,
@@ -352,7 +353,7 @@ def tune(
     From captions or a catalogue. The pictures are not read again; `--undo` goes back.
     """
     if undo == (captions is not None or catalogue is not None):
-        raise BadInput("tune needs --captions CSV or --catalogue CSV, or --undo alone")
+        raise BadInput("tune needs --captions TABLE or --catalogue TABLE, or --undo alone")
     collection = open_library(library)
     if undo:
         collection.switch_back()
@@ -362,7 +363,7 @@ def tune(
     from viewfinder.tuning import tune as fit
 
     with reporting_wait("learning your words", shown=not as_json):
-        report = fit(collection, captions=captions, catalogue=catalogue, report=make_notifier(as_json))
+        report = fit(collection, captions=captions, catalogue=catalogue, key=key, report=make_notifier(as_json))
     read = f"{count_noun(report.texts, 'text')} of {count_noun(report.pictures, 'picture')}"
     before, own, new = report.held_out["shipped"], report.own[report.chosen], report.held_out[report.chosen]
     told = f"{before:.1%} of texts found their picture first; now {own:.1%}, of a new picture's texts about {new:.1%}"

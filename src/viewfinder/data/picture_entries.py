@@ -1,7 +1,7 @@
 """What the rows of a table say of pictures: the names of the pictures, captions, and values by column.
 
 A row may name several pictures, and a picture have several rows. The pictures of one product are told by a column of
-products (`item_group_id`, `Handle`, `SKU` ...), or by the row that names them; they get its id in the column `PRODUCT`.
+products (item_group_id, Handle, SKU ...), or by the row that names them; they get its id in the column `PRODUCT`.
 """
 
 from __future__ import annotations

@@ -147,7 +147,7 @@ def choose_key_columns(table: Table, finder: PictureFinder, wanted: Sequence[str
 
     `wanted` names them. Else a column called image, file, path or id is taken if its values are names of pictures; then
     the column with most names of files or addresses; then the one with most names without suffix. Further columns of
-    pictures (`additional_image_link`, `Variant Image`, `IMAGE2`) come after it.
+    pictures (additional_image_link, Variant Image, IMAGE2) come after it.
 
     Raises:
         BadInput: there is no column of a name that is wanted.

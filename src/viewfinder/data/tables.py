@@ -413,7 +413,7 @@ def _from(lines: Sequence[str], start: int) -> Iterator[str]:
 
 
 def _mend_quotes(line: str, delimiter: str) -> list[str] | None:
-    """The fields of a line in which quotation marks are not doubled, as in `"a 5" disk",red`; None: it cannot be told.
+    """The fields of a line in which quotation marks are not doubled, as in "a 5" disk",red; None: it cannot be told.
 
     >>> _mend_quotes('1.jpg,"a 5" disk",red', ","), _mend_quotes('1.jpg,"a', ",")
     (['1.jpg', 'a 5" disk', 'red'], None)

@@ -47,7 +47,7 @@ class Products:
 
 
 def find_products(snapshot: Snapshot) -> Products | None:
-    """The products of a collection, by its columns called `product id` or `item_group_id`; None: no picture shares one.
+    """The products of a collection, by its columns called product id or item_group_id; None: no picture shares one.
 
     A value that very many pictures have is no product.
     """

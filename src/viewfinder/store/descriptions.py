@@ -72,10 +72,11 @@ class PictureTable:
         keys = [key for entry in entries for key in entry.keys]
         said = [(entry.captions, entry.values) for entry in entries for _ in entry.keys]
         found = finder.index.match(keys)
-        notes = [*self._note_left_out(left_out), *self._note_strangers(keys, found)]
+        notes = [*self.note_left_out(left_out), *self._note_strangers(keys, found)]
         return {path: [said[at] for at in positions] for path, positions in found.files.items()}, notes
 
-    def _note_left_out(self, left_out: Sequence[Dropped]) -> list[str]:
+    def note_left_out(self, left_out: Sequence[Dropped]) -> list[str]:
+        """A line on the rows and columns that were left out, if there are any."""
         if not left_out:
             return []
         listed = "; ".join(f"{one.record}: {one.reason}" for one in left_out[:MAX_LISTED])
