@@ -74,8 +74,9 @@ class FileIndex:
     def __len__(self) -> int:
         return len(self._split)
 
-    def __contains__(self, path: Path) -> bool:
-        return path in self._paths
+    def __contains__(self, path: str) -> bool:
+        """Whether there is a file of exactly this path."""
+        return path in self._texts
 
     @property
     def paths(self) -> list[Path]:
@@ -126,8 +127,8 @@ class FileIndex:
         return Found()
 
     @cached_property
-    def _paths(self) -> frozenset[Path]:
-        return frozenset(path for path, _ in self._split)
+    def _texts(self) -> frozenset[str]:
+        return frozenset(str(path) for path, _ in self._split)
 
     @cached_property
     def _names(self) -> frozenset[str]:

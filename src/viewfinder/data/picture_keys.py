@@ -80,10 +80,14 @@ class PictureFinder:
             return None
         if (path := self.ids.get(text)) is not None:
             return path
-        if self.folder is not None and self.index.find(text).count:
-            beside = os.path.normpath(self.folder / text.replace("\\", "/"))
-            if Path(beside) in self.index:
-                return beside
+        if self.index.find(text).count:
+            if self.folder is not None:
+                beside = os.path.normpath(f"{self.folder}/{text}".replace("\\", "/"))
+                if beside in self.index:
+                    return beside
+            return text
+        if not any(sign in text for sign in "/?%_-"):  # most cells: only one spelling
+            return None
         return next((name for name in spell_name(text) if self.index.find(name).count), None)
 
 
@@ -97,6 +101,11 @@ def spell_name(text: str) -> Iterator[str]:
     """
     text = text.strip().strip("\"'")
     names = [text]
+    if "?" not in text and "%" not in text and "//" not in text:
+        yield text
+        if (plain := _SIZE_SUFFIX.sub("", text)) not in {"", text}:
+            yield plain
+        return
     if "://" in text or text.startswith("//"):
         try:
             url = urlsplit(text)
