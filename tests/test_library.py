@@ -293,7 +293,7 @@ def test_what_a_table_says_of_no_certain_picture_is_noted(home: Path) -> None:
     report = library.add(home.parent / "pictures", catalogue=catalogue, workers=1)
     either = f"{home.parent}/pictures/a/{name} or {home.parent}/pictures/b/{name}"
     assert report.notes == [
-        "catalogue.csv: left out: 2 (first: column 3: has no name)",
+        "catalogue.csv: left out: 2 (first: column 3: has no name; line 3: names no picture: its id is empty)",
         f"catalogue.csv: about one of several files: 1 (first: old/{name}, which may be {either}): "
         "write more of the path",
     ]

@@ -278,6 +278,7 @@ class RemoteLibrary:
         like: Picture | OwnImage | None = None,
         where: Mapping[str, str] | None = None,
         without: str = "",
+        fold: bool = True,
     ) -> Hits:
         """Searches as `Library.find`, with at most 500 results; an image is uploaded, and deleted afterwards."""
         started = time.perf_counter()
@@ -288,6 +289,7 @@ class RemoteLibrary:
             else:
                 shown = self.upload(like)
         body = {"text": text, "like": liked, "show": shown, "without": without, "where": _check_filters(where), "n": n}
+        body["fold"] = fold
         try:
             return _read_hits(self.ask("POST", "/search", body), started)
         finally:
@@ -604,6 +606,7 @@ def _read_hits(results: Mapping[str, Any], started: float, why: Mapping[str, dic
             it["score"],
             it["match"],
             (it["why"] if why is None else why.get(it["id"])) or {},
+            tuple(it.get("others", ())),
         )
         for it in results["results"]
     ]

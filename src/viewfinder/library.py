@@ -34,7 +34,7 @@ from viewfinder.errors import (
     check_path,
     check_type,
 )
-from viewfinder.pictures import BadFile, absolute_root
+from viewfinder.pictures import BadFile, absolute_root, scan
 from viewfinder.questioners import QuestionerChoice
 from viewfinder.retrievers import Composer, Retriever, RetrieverClass, load_retriever
 from viewfinder.search.gallery import Gallery
@@ -182,6 +182,7 @@ class Library:
         *paths: str | Path,
         captions: str | Path | Rows | None = None,
         catalogue: str | Path | Rows | None = None,
+        key: str | Sequence[str] | None = None,
         dry_run: bool = False,
         workers: int | None = None,
         follow_links: bool = True,
@@ -192,15 +193,17 @@ class Library:
     ) -> AddReport:
         """Adds folders and files; never removes anything outside them. Two processes take turns.
 
-        `captions` and `catalogue` are CSV files with a column image, file, path or id, or rows of one's own: mappings
-        of columns to values. Captions may also be a file, or the folder, of a published set (`data.captions`). A
-        catalogue's columns take the place of what they said of a picture before. What is acknowledged stays, whatever
-        happens afterwards; adding the same again resumes where it stopped. `follow_links` concerns links inside the
-        folders; links that are not followed are skipped and reported. `embedder` reads and embeds in place of this
-        process, for example a cluster (`viewfinder.cluster`); with one, paths may also be URLs of object storage.
-        `note` is called with the current report before the first batch and after each one.
+        `captions` and `catalogue` are tables (CSV, JSON, JSON lines or Parquet), or rows of one's own: mappings of
+        columns to values. Captions may also be a file, or the folder, of a published set (`data.captions`). The column
+        whose values are names of pictures tells which picture a row is about; `key` names it, or several. A table that
+        is about no picture is refused before anything is added. A catalogue's columns take the place of what they said
+        of a picture before. What is acknowledged stays, whatever happens afterwards; adding the same again resumes
+        where it stopped. `follow_links` concerns links inside the folders; links that are not followed are skipped and
+        reported. `embedder` reads and embeds in place of this process, for example a cluster (`viewfinder.cluster`);
+        with one, paths may also be URLs of object storage. `note` is called with the current report before the first
+        batch and after each one.
         """
-        from viewfinder.store.descriptions import read_tables, record_tables
+        from viewfinder.store.descriptions import check_tables, read_tables, record_tables
         from viewfinder.store.ingest import Ingest
 
         check_type("workers", workers, Integral, type(None))
@@ -214,7 +217,11 @@ class Library:
                 )
         if dry_run:
             return Ingest(self.store, self.encoder).plan(roots)
-        tables = read_tables(captions, catalogue)  # before anything is added: damage is reported at once
+        tables = read_tables(captions, catalogue, key)  # before anything is added: damage is reported at once
+        if tables and all(parse_url(root) is None for root in roots):  # object storage takes long to list
+            files = scan(roots, follow_links=follow_links).files
+            if files or not roots:  # else adding says that there are no pictures
+                check_tables(tables, self.store, [file.path for file in files])
         self.encoder.pictures([])  # the first use loads a network, which must not happen under the lock
         with self.store.writing():
             self._refresh_settings()
@@ -370,11 +377,13 @@ class Library:
         like: Picture | OwnImage | None = None,
         where: Mapping[str, str] | None = None,
         without: str = "",
+        fold: bool = True,
     ) -> Hits:
         """One search: words, an image, what to leave out, and catalogue columns to filter by.
 
         `like`: a picture of the library (a result, a row, an id), or one of your own: a file, what a file holds, a PIL
         image, or an array of uint8 (h, w, 3), (h, w, 4) or (h, w). A text is an id where there is no such file.
+        `fold`: where a catalogue tells products, the best picture of each is a result, and `Hit.others` has the others.
 
         With `where` alone: the pictures that meet it, the newest first, those without a date last.
         """
@@ -384,7 +393,7 @@ class Library:
             if where and not without.strip():
                 return self._list_by_date(where, n)
             raise EmptyQuery("nothing to look for: give a few words, an image with --like, or a filter with --where")
-        session = Session(self.gallery(), Composer(), None, n=n, where=where)
+        session = Session(self.gallery(), Composer(), None, n=n, where=where, fold=fold)
         if like is None:
             hits = [session.say(text)]
         else:
@@ -513,11 +522,13 @@ class Library:
         *,
         captions: str | Path | None = None,
         catalogue: str | Path | None = None,
+        key: str | Sequence[str] | None = None,
         report: Callable[[str], None] | None = None,
     ) -> TuneReport:
         """Learns how words match these pictures, from captions or a catalogue; see `viewfinder.tuning.tune`.
 
-        `report` is told the progress, one line at a time; `switch_back` returns to the previous space.
+        `key` as for `add`. `report` is told the progress, one line at a time; `switch_back` returns to the previous
+        space.
 
         Raises BadInput: neither table, too few pictures in them, or an encoder that cannot be tuned.
         """
@@ -527,7 +538,7 @@ class Library:
         from viewfinder.tuning.collection import tune
 
         given = {name: check_path(name, table) for name, table in tables.items() if table is not None}
-        return tune(self, **given, report=report)
+        return tune(self, **given, key=key, report=report)
 
     def use_head(self, head: Head) -> None:
         """Builds a space for a head of the starter beside the present one, from stored raw vectors; switches to it."""

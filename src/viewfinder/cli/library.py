@@ -44,15 +44,22 @@ if TYPE_CHECKING:
     from viewfinder.store.ingest import Embedder
 
 
+KeyOption = Annotated[
+    list[str] | None,
+    option("COLUMN", "The table's column that names the pictures; repeatable. [default: told from its values]"),
+]
+
+
 def add(
     paths: Annotated[list[Path] | None, typer.Argument(metavar="PATH...", help="Folders and picture files.")] = None,
     *,
     library: LibraryOption = None,
     encoder: Annotated[str | None, option("NAME|PATH", "The encoder of a new library. [default: starter]")] = None,
     captions: Annotated[
-        Path | None, option("CSV|DIR", "Captions: a table, or a file or the folder of a published set.")
+        Path | None, option("TABLE|DIR", "Their captions: CSV, JSON, Parquet, a published set.")
     ] = None,
-    catalogue: Annotated[Path | None, option("CSV", "What a catalogue says of them.")] = None,
+    catalogue: Annotated[Path | None, option("TABLE", "What a catalogue says of them, likewise.")] = None,
+    key: KeyOption = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be read; change nothing.")] = False,
     workers: WorkersOption = None,
     ray: Annotated[
@@ -88,7 +95,7 @@ def add(
                 progress_bar("reading pictures", shown=not as_json) as progress,
             ):
                 report = collection.add(
-                    *roots, captions=captions, catalogue=catalogue, workers=workers, progress=progress,
+                    *roots, captions=captions, catalogue=catalogue, key=key, workers=workers, progress=progress,
                     should_stop=interrupts, embedder=embedder,
                 )  # fmt: skip
             if not report.stopped and collection.space is not None:
@@ -192,6 +199,9 @@ def find(
         list[str] | None,
         option("KEY=VALUE", "A column to filter by: VALUE, VALUE|VALUE, 10..50, 2019-07..2020; repeatable."),
     ] = None,
+    all_pictures: Annotated[
+        bool, typer.Option("--all-pictures", help="All pictures of a product, not the best one of each.")
+    ] = False,
     library: LibraryOption = None,
     as_json: JsonOption = False,
 ) -> int:
@@ -203,7 +213,7 @@ def find(
     load_words_meanwhile()
     collection = open_library(library)
     prepare_encoder(collection, shown=not as_json)
-    hits = collection.find(" ".join(text or ()), n, like=like, where=filters, without=without)
+    hits = collection.find(" ".join(text or ()), n, like=like, where=filters, without=without, fold=not all_pictures)
     if as_json:
         print_json(hits.to_json())
     else:
@@ -341,8 +351,9 @@ def repair(
 
 
 def tune(
-    captions: Annotated[Path | None, option("CSV|DIR", "Captions of pictures in the library.")] = None,
-    catalogue: Annotated[Path | None, option("CSV", "Catalogue rows of pictures in it.")] = None,
+    captions: Annotated[Path | None, option("TABLE|DIR", "Captions of pictures in the library.")] = None,
+    catalogue: Annotated[Path | None, option("TABLE", "Catalogue rows of pictures in it.")] = None,
+    key: KeyOption = None,
     undo: Annotated[bool, typer.Option("--undo", help="Go back to the space before the last tune.")] = False,
     library: LibraryOption = None,
     as_json: JsonOption = False,
@@ -352,7 +363,7 @@ def tune(
     From captions or a catalogue. The pictures are not read again; `--undo` goes back.
     """
     if undo == (captions is not None or catalogue is not None):
-        raise BadInput("tune needs --captions CSV or --catalogue CSV, or --undo alone")
+        raise BadInput("tune needs --captions TABLE or --catalogue TABLE, or --undo alone")
     collection = open_library(library)
     if undo:
         collection.switch_back()
@@ -362,7 +373,7 @@ def tune(
     from viewfinder.tuning import tune as fit
 
     with reporting_wait("learning your words", shown=not as_json):
-        report = fit(collection, captions=captions, catalogue=catalogue, report=make_notifier(as_json))
+        report = fit(collection, captions=captions, catalogue=catalogue, key=key, report=make_notifier(as_json))
     read = f"{count_noun(report.texts, 'text')} of {count_noun(report.pictures, 'picture')}"
     before, own, new = report.held_out["shipped"], report.own[report.chosen], report.held_out[report.chosen]
     told = f"{before:.1%} of texts found their picture first; now {own:.1%}, of a new picture's texts about {new:.1%}"

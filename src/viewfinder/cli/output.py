@@ -156,7 +156,8 @@ def print_hits(hits: Hits) -> None:
     is_list = all("captured" in hit.why for hit in hits)  # by date: nothing was compared
     rows: list[Sequence[Any]] = []
     for hit in hits:
-        path = str(hit.path) if hit.path.exists() else plain_text(f"{hit.path} (not here)", "dim")
+        more = f" (and {len(hit.others)} more of it)" if hit.others else ""
+        path = f"{hit.path}{more}" if hit.path.exists() else plain_text(f"{hit.path} (not here){more}", "dim")
         if is_list:
             rows.append((str(hit.rank), hit.why["captured"] or "", path))
         else:

@@ -14,14 +14,9 @@ for a kind or split that is not there, UnknownName, which names those that are.
 """
 
 from viewfinder.data.captions import CaptionedPicture, read_captions, read_captions_csv, read_coco, read_flickr8k
-from viewfinder.data.catalogue import (
-    Ambiguity,
-    CatalogueRow,
-    match_keys,
-    read_catalogue,
-    read_products,
-)
+from viewfinder.data.catalogue import CatalogueRow, read_catalogue, read_products
 from viewfinder.data.files import Dropped, ReadReport, make_table, read_table
+from viewfinder.data.matching import Ambiguity, match_keys
 
 __all__ = [
     "Ambiguity",

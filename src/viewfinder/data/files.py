@@ -137,12 +137,18 @@ def _parse_json(text: str, where: str, *, one_line: bool = False) -> Any:
 
 @dataclass(frozen=True)
 class Table:
-    """A CSV file with a header, or rows of one's own. Cells are stripped; `lines[i]` is where `rows[i]` begins."""
+    """A table with a header, or rows of one's own. Cells are stripped; `lines[i]` is where `rows[i]` begins.
+
+    `lists`: the cells that hold several values, by row and column; `rows` has them joined. `dropped`: the rows that
+    could not be read, where a reader goes on without them.
+    """
 
     path: Path
     columns: tuple[str, ...]
     rows: list[list[str]] = field(repr=False)
     lines: list[int] = field(repr=False)
+    lists: dict[tuple[int, int], tuple[str, ...]] = field(default_factory=dict, repr=False)
+    dropped: list[Dropped] = field(default_factory=list, repr=False)
 
     def need(self, names: Sequence[str]) -> int:
         """Position of the first of `names` that is a column, ignoring case; BadInput if none is."""

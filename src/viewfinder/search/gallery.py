@@ -44,6 +44,7 @@ from viewfinder.search.parts import (
     vectors_of_parts,
     vocabulary_vectors,
 )
+from viewfinder.search.products import Products, find_products
 from viewfinder.search.raw_vectors import Boxed, RawVectors, best_labels, check_fits, name_labels
 from viewfinder.search.region_scores import TILE, RegionBlock, attention_weights, tile_batches
 from viewfinder.search.shard_scores import ShardAnswer, ShardQuestion, Shards, make_answer, merge_answers
@@ -167,6 +168,11 @@ class Gallery:
     def key(self) -> tuple[str, ...]:
         """Differs for every state of the library, and for every encoder."""
         return self.encoder.version, str(self.snapshot.folder), self.snapshot.generation
+
+    @cached_property
+    def products(self) -> Products | None:
+        """The products of which there are several pictures; None: there are none."""
+        return find_products(self.snapshot)
 
     def widths(self, space: RegionSpace | None = None) -> dict[str, int]:
         """How many numbers a picture has for each kind of a query's parts (`Part`), in this space if any."""

@@ -188,6 +188,7 @@ class Session(TurnMethods):
         image_file: finds the file of an image that a `Show` names.
         whose: who may see what `image_file` finds; states are shared only with sessions of the same owner.
         picture_bias: how much a retriever that speaks leans to pictures; None: its own default.
+        fold: show one picture of each product, which names the others (see `Hit`).
 
     Attributes:
         adapters: the turns so far that the retriever could not take as given, and what was done instead.
@@ -206,6 +207,7 @@ class Session(TurnMethods):
         image_file: ImageFile = Path,
         whose: str = "",
         picture_bias: float | None = None,
+        fold: bool = False,
     ) -> None:
         check_search(n, where)
         check_type("conversation", conversation, Conversation, type(None))
@@ -217,6 +219,7 @@ class Session(TurnMethods):
         self._questioner: Questioner | None = None
         self._n = n
         self._where = dict(where or {})
+        self._fold = fold
         self._memo = memo
         self.conversation = conversation or Conversation()
         # A retriever of another package that gives no query is reported now, not after the first turn.
@@ -454,7 +457,7 @@ class Session(TurnMethods):
             with_pictures = {number for number, _ in shows}
             asks_for = tuple(it for it in path if conversation.standing_at(it).number in with_pictures)
         query = replace(query, evidence=find_evidence(path, gallery), word_matches=match_words(asks_for, gallery))
-        return Ranking(gallery, query, allowed_n, adapters, texts_said(path))
+        return Ranking(gallery, query, allowed_n, adapters, texts_said(path), fold=self._fold)
 
     def _compute_state(
         self, conversation: Conversation, node: Node, gallery: Gallery, lost: dict[int, str], *, new: bool = False

@@ -25,9 +25,10 @@ import numpy as np
 from jaxtyping import Float32, Int
 
 from viewfinder.data.captions import has_captioned_pictures, read_captioned
-from viewfinder.data.catalogue import Catalogue, match_keys, read_catalogue
+from viewfinder.data.catalogue import Catalogue, read_catalogue
 from viewfinder.data.fashion_iq import fashion_kinds, read_fashion_iq
 from viewfinder.data.files import read_keys
+from viewfinder.data.matching import match_keys
 from viewfinder.data.splits import SPLITS, split_reader
 from viewfinder.encoders.features import Features
 from viewfinder.errors import BadInput, UnknownName

@@ -255,6 +255,7 @@ def search_once(retrievers: RetrieverPool, uploads: Uploads, caller: Caller, giv
         image_file=image_file,
         whose=caller.token or "",
         picture_bias=choose_picture_bias(retriever, None, pictures_alone=True),
+        fold=given.fold,
     )
     page = read_page(session.ranking(), given.n, parse_cursor(given.cursor), why=given.why)
     return SearchResults(**page, elapsed_ms=milliseconds_since(started))

@@ -234,6 +234,7 @@ class Hit(Card):
     score: float
     match: Literal["likely", "maybe", "unlikely"]
     why: dict[str, Any] | None = None
+    others: list[str] = Field([], description="the other pictures of its product, if the search folds them")
 
 
 class Belief(BaseModel):
@@ -354,6 +355,7 @@ class SearchIn(Strict):
     n: Annotated[int, Field(ge=1, le=500)] = 50
     cursor: Annotated[str, StringConstraints(max_length=200)] | None = None
     why: bool = True
+    fold: bool = Field(False, description="of the pictures of one product only the best is a result")
 
 
 class SearchResults(BaseModel):

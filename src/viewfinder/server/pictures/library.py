@@ -120,7 +120,14 @@ def make_hits(
     told = why or {}
     return _HITS.validate_python(
         [
-            {**card, "rank": hit.rank, "score": hit.score, "match": hit.match, "why": told.get(hit.id)}
+            {
+                **card,
+                "rank": hit.rank,
+                "score": hit.score,
+                "match": hit.match,
+                "why": told.get(hit.id),
+                "others": list(hit.others),
+            }
             for card, hit in zip(known, hits, strict=True)
         ]
     )
