@@ -182,6 +182,7 @@ class Library:
         dry_run: bool = False,
         workers: int | None = None,
         follow_links: bool = True,
+        include: Sequence[str] = (),
         embedder: Embedder | None = None,
         progress: Progress | None = None,
         note: Callable[[AddReport], None] = lambda report: None,
@@ -192,9 +193,11 @@ class Library:
         `captions` and `catalogue` are CSV files with a column image, file, path or id, or rows of one's own: mappings
         of columns to values. A catalogue's columns take the place of what they said of a picture before. What is
         acknowledged stays, whatever happens afterwards; adding the same again resumes where it stopped. `follow_links`
-        concerns links inside the folders; links that are not followed are skipped and reported. `embedder` reads and
-        embeds in place of this process, for example a cluster (`viewfinder.cluster`); with one, paths may also be URLs
-        of object storage. `note` is called with the current report before the first batch and after each one.
+        concerns links inside the folders; links that are not followed are skipped and reported. `include` are patterns
+        as `.gitignore` has them, from each folder on: they take what is otherwise left out on purpose (hidden files,
+        trash, previews of other programs), but for what a `.viewfinderignore` says. `embedder` reads and embeds in
+        place of this process, for example a cluster (`viewfinder.cluster`); with one, paths may also be URLs of object
+        storage. `note` is called with the current report before the first batch and after each one.
         """
         from viewfinder.store.descriptions import read_tables, record_tables
         from viewfinder.store.ingest import Ingest
@@ -208,8 +211,9 @@ class Library:
                 raise BadInput(
                     f"{url}: pictures in object storage are read by a cluster: `viewfinder add {url} --ray local`"
                 )
+        check_type("include", include, list, tuple)
         if dry_run:
-            return Ingest(self.store, self.encoder).plan(roots)
+            return Ingest(self.store, self.encoder, follow_links=follow_links, include=include).plan(roots)
         tables = read_tables(captions, catalogue)  # before anything is added: damage is reported at once
         self.encoder.pictures([])  # the first use loads a network, which must not happen under the lock
         with self.store.writing():
@@ -224,7 +228,10 @@ class Library:
                     if progress is not None:
                         progress(done, total)
 
-                ingest = Ingest(self.store, self.encoder, workers=workers, follow_links=follow_links, embedder=embedder)
+                ingest = Ingest(
+                    self.store, self.encoder, workers=workers, follow_links=follow_links, include=include,
+                    embedder=embedder,
+                )  # fmt: skip
                 report = ingest.run(
                     roots, progress=acknowledged, note=note, should_stop=lambda: should_stop() or is_stop_asked()
                 )
