@@ -531,11 +531,12 @@ class IgnoreRules:
 
 def compile_patterns(patterns: Sequence[str]) -> GitIgnoreSpec:
     """The user's patterns of what is to be taken all the same. Raises BadInput: one makes no sense."""
-    for pattern in patterns:
-        if not pattern.strip() or pattern.lstrip().startswith("#"):
-            raise BadInput(f"include {pattern!r} matches nothing: write a pattern as .gitignore has them, like 'a/*/b'")
+    if not all(map(str.strip, patterns)):
+        raise BadInput("include '' matches nothing: write a pattern as .gitignore has them, like 'a/*/b'")
+    # In a file a line with # is a remark; here it is a disk station's #recycle.
+    lines = [f"\\{pattern}" if pattern.startswith("#") else pattern for pattern in patterns]
     try:
-        return GitIgnoreSpec.from_lines(_Rule, patterns, backend="simple")
+        return GitIgnoreSpec.from_lines(_Rule, lines, backend="simple")
     except ValueError as error:
         raise BadInput(f"include: {error}; write patterns as .gitignore has them, like 'a/*/b'") from error
 
