@@ -135,6 +135,14 @@ def test_a_folder_marked_nomedia_is_left_out_with_all_below_unless_it_is_named(t
     assert names(scan([tmp_path / "chat"]), tmp_path) == ["chat/a.jpg", "chat/deep/b.jpg"]
 
 
+@pytest.mark.parametrize("include", [[], ["nothing"]])
+def test_a_root_may_lie_in_what_another_root_leaves_out(tmp_path: Path, include: list[str]) -> None:
+    for name in ("chat/.nomedia", "chat/a.jpg", ".hidden/b.jpg", "c.jpg"):
+        put(tmp_path / name)
+    roots = [tmp_path, tmp_path / "chat", tmp_path / ".hidden"]
+    assert names(scan(roots, include=include), tmp_path) == [".hidden/b.jpg", "c.jpg", "chat/a.jpg"]
+
+
 def test_what_is_left_out_is_taken_where_it_is_named_itself(tmp_path: Path) -> None:
     put(tmp_path / "$RECYCLE.BIN/a.jpg")
     assert names(scan([tmp_path]), tmp_path) == []

@@ -10,7 +10,6 @@ import os
 import stat
 from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple
@@ -20,7 +19,7 @@ from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 from viewfinder.errors import BadInput
 from viewfinder.pictures import formats
-from viewfinder.pictures.facts.beside import Neighbours
+from viewfinder.pictures.facts.beside import Neighbours, may_be_sidecar, name_sidecar_kind
 from viewfinder.pictures.facts.stamps import make_stamp
 from viewfinder.pictures.left_out import NOMEDIA, NOMEDIA_FILE, SYSTEM, explain_file, explain_folder
 from viewfinder.pictures.walk_notes import HIDDEN, IGNORED, LIBRARIES, WalkNotes
@@ -202,7 +201,6 @@ class _Walk:
         status = os.stat(path)  # noqa: PTH116
         if (status.st_dev, status.st_ino) in self.entered:
             return []
-        self.entered.add((status.st_dev, status.st_ino))
         if is_library(path):
             self.notes.leave_out(LIBRARIES, _name_below(path, folder.root), folder=True)
             return []
@@ -217,14 +215,16 @@ class _Walk:
             self.ignoring.append(rules.files[-1])
         folder = folder._replace(rules=rules)
         is_nomedia, sidecars = self._find_special_names(folder)
-        is_hidden = is_nomedia and path != folder.root and folder.left_out is None and not folder.is_included
-        if is_hidden and self._includes(folder, path, is_folder=True):
+        is_marked = is_nomedia and path != folder.root and folder.left_out is None and not folder.is_included
+        if is_marked and self._includes(folder, path, is_folder=True):
             folder = folder._replace(is_included=True)
-        elif is_hidden:
+        elif is_marked:
             self.notes.leave_out(NOMEDIA, _name_below(path, folder.root), folder=True)
             if self.included is None:
                 return []
             folder = folder._replace(left_out=NOMEDIA)
+        if folder.left_out is None:  # another root may name one that was left out
+            self.entered.add((status.st_dev, status.st_ino))
         below: list[_Folder] = []
         with os.scandir(path) as listing:
             yield from self._walk_entries(listing, folder, sidecars, below)
@@ -239,17 +239,17 @@ class _Walk:
         is_nomedia, names = False, []
         with os.scandir(folder.path) as listing:
             for entry in listing:
-                end = entry.name[-4:]
-                if end in _SIDECARS or end.lower() in _SIDECARS:
-                    if _is_sidecar(entry.name) and self._may_read_sidecar(entry, folder.rules):
+                if may_be_sidecar(entry.name):
+                    if self._may_read_sidecar(entry, folder.rules):
                         names.append(entry.name)
                 elif entry.name == NOMEDIA_FILE:
                     is_nomedia = True
         return is_nomedia, frozenset(names)
 
     def _may_read_sidecar(self, entry: os.DirEntry[str], rules: IgnoreRules) -> bool:
-        """Whether the file may be read at all: not hidden, ignored, a pipe, or a link where these are not followed."""
-        if entry.name.startswith(".") or not _is_utf8(entry.name) or (entry.is_symlink() and not self.follow_links):
+        """Whether the file may be read: not a system's own, ignored, a pipe, or a link where these are not followed."""
+        is_link_refused = not self.follow_links and entry.is_symlink()
+        if is_link_refused or explain_file(entry.name) is not None or not _is_utf8(entry.name):
             return False
         try:
             return entry.is_file() and not rules.ignore(entry.path, folder=False)
@@ -260,11 +260,13 @@ class _Walk:
         self, listing: Iterable[os.DirEntry[str]], folder: _Folder, sidecars: Collection[str], below: list[_Folder]
     ) -> Iterator[FoundFile | UnreadablePlace]:
         """A folder's files; the folders in it go to `below`."""
-        neighbours = _find_neighbours(folder.path, sidecars)
+        neighbours = Neighbours.of(sidecars, _list_others(folder.path)) if sidecars else None
         told: set[str] = set()
-        rules, notes = folder.rules, self.notes
+        rules = folder.rules
         for entry in listing:
             name = entry.name
+            if name in sidecars:  # counted below, once it is known to whom they belong
+                continue
             try:
                 is_folder = entry.is_dir()
             except OSError as error:  # a link that leads to itself
@@ -283,13 +285,19 @@ class _Walk:
             elif is_folder:
                 if (refused := self._note_folder(entry, inner, below)) is not None:
                     yield refused
-            elif name not in sidecars and (found := self._note_file(entry, inner, neighbours, told)) is not None:
+            elif (found := self._note_file(entry, inner, neighbours, told)) is not None:
                 yield found
         for name in sidecars:
-            if name in told:
-                notes.count_sidecar(name)
-            elif folder.left_out is None:
-                notes.pass_over(_ending_of(name))
+            self._count_sidecar(name, folder, belongs=name in told)
+
+    def _count_sidecar(self, name: str, folder: _Folder, *, belongs: bool) -> None:
+        """A file that might tell about a picture, and does so if it belongs to one; else it is a file like others."""
+        if belongs:
+            self.notes.count_sidecar(name_sidecar_kind(name))
+        elif folder.left_out is None and name.startswith("."):
+            self.notes.leave_out(HIDDEN, _name_below(f"{folder.path}/{name}", folder.root), folder=False)
+        elif folder.left_out is None:
+            self.notes.pass_over(_ending_of(name))
 
     def _leave_out(
         self, entry: os.DirEntry[str], folder: _Folder, reason: str, below: list[_Folder] | None, *, is_folder: bool
@@ -372,32 +380,20 @@ class _Walk:
         if self.last_named is None or self.last_named[0] != parent:  # a shell names the files of a folder in a row
             try:
                 _, names = self._find_special_names(_Folder(parent, parent, IgnoreRules()))
-                self.last_named = (parent, _find_neighbours(parent, names))
+                self.last_named = (parent, Neighbours.of(names, _list_others(parent)))
             except OSError:  # files may be read in a folder that may not be listed
                 self.last_named = (parent, None)
         neighbours = self.last_named[1]
         beside = () if neighbours is None else neighbours.find(name)
         for sidecar in beside:
-            self.notes.count_sidecar(sidecar)
+            self.notes.count_sidecar(name_sidecar_kind(sidecar))
         return self._look_at(path, beside)
 
 
-_SIDECARS = frozenset({".xmp", "json"})
-
-
-def _is_sidecar(name: str) -> bool:
-    return name[-5:].lower().endswith((".xmp", ".json"))
-
-
-def _find_neighbours(folder: str, sidecars: Collection[str]) -> Neighbours | None:
-    """Which of the sidecars belong to which picture; for JSON the names of all files count. Raises OSError."""
-    if not sidecars:
-        return None
-    if not any(name[-5:].lower() == ".json" for name in sidecars):
-        return Neighbours.of(sidecars)
+def _list_others(folder: str) -> Iterator[str]:
+    """The names of a folder's files but for what may be sidecars, one by one. Raises OSError."""
     with os.scandir(folder) as listing:
-        others = (entry.name for entry in listing if not _is_sidecar(entry.name))
-        return Neighbours.of(chain(sidecars, others))
+        yield from (entry.name for entry in listing if not may_be_sidecar(entry.name))
 
 
 _NO_LINKS = "a link: only folders and files themselves are added here"

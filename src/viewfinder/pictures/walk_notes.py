@@ -70,9 +70,8 @@ class WalkNotes:
             kind = OTHERS
         self.passed_over[kind] = self.passed_over.get(kind, 0) + 1
 
-    def count_sidecar(self, name: str) -> None:
-        """Counts a file that tells about a picture beside it."""
-        kind = "Takeout" if name.lower().endswith(".json") else "XMP"
+    def count_sidecar(self, kind: str) -> None:
+        """Counts a file that tells about a picture beside it, by the program that wrote it."""
         self.sidecars[kind] = self.sidecars.get(kind, 0) + 1
 
     def miss(self, ending: str) -> None:
