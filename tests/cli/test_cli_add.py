@@ -17,7 +17,7 @@ from PIL import Image
 from pillow_heif import register_heif_opener
 
 from viewfinder.cli import output
-from viewfinder.pictures import formats
+from viewfinder.pictures import BadFile, Decoders, Outcome, formats
 
 Run = Callable[..., Any]
 Draw = Callable[[Path, int], Path]
@@ -202,8 +202,22 @@ def test_pictures_that_need_an_extra_are_told_by_kind_with_the_line_that_mends_i
         (folder / name).write_bytes(b"\xff\x0a\xfa\x1f")
     find = formats.find_spec
     monkeypatch.setattr(formats, "find_spec", lambda name: None if name == "pillow_jxl" else find(name))
-    outcome = viewfinder("add", folder, "--library", library, "--dry-run")
-    assert "not read: 2 .jxl: pip install 'viewfinder[jxl]', with the pip beside this viewfinder" in outcome.out
+    told = "not read: 2 .jxl: pip install 'viewfinder[jxl]', with the pip beside this viewfinder"
+    assert told in viewfinder("add", folder, "--library", library, "--dry-run").out
+    reason = formats.READER_EXTRAS["pillow_jxl"]
+    decode = Decoders.decode
+
+    def decode_without_extra(self: Decoders, *given: Any, **more: Any) -> Iterator[Outcome]:
+        for outcome in decode(self, *given, **more):
+            is_refused = outcome.path.suffix.lower() == ".jxl"
+            yield BadFile(outcome.path, outcome.size, outcome.mtime_ns, reason) if is_refused else outcome
+
+    monkeypatch.setattr(Decoders, "decode", decode_without_extra)
+    outcome = viewfinder("add", folder, "--library", library)
+    assert outcome.code == 3
+    assert outcome.out.splitlines()[1] == told
+    assert "quarantined: " not in outcome.out
+    assert len(viewfinder("failures", "--library", library, "--json").json["failures"]) == 2
 
 
 def test_a_long_preparation_is_told(viewfinder: Run, drawn: Draw, tmp_path: Path, monkeypatch: Any) -> None:

@@ -152,6 +152,7 @@ def test_what_is_left_out_in_one_line_with_the_way_to_take_it() -> None:
         ": --include GLOB takes them"
     )
     assert describe_left_out({"ignored": left["ignored"]}, examples=False) == "2 files ignored by .viewfinderignore"
+    assert describe_left_out({"system": LeftOut(1, 0, [".DS_Store"])}) == "1 file of the system (.DS_Store)"
 
 
 def test_sidecars_are_told_with_their_kinds() -> None:

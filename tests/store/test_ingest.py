@@ -386,6 +386,7 @@ def test_what_was_quarantined_for_want_of_a_package_is_read_again_when_it_is_the
     status = picture.path.stat()
     for reason, read in (
         (READER_EXTRAS["pillow_heif"], 1),  # installed here
+        (READER_EXTRAS["pillow_jxl"], 1),
         ("HEIC pictures need an extra: pip install 'viewfinder[heic]'", 1),  # as earlier versions said it
         ("HEIC pictures need something else", 0),
         ("too many pixels: 15000 x 12000 is over the limit of 150 megapixels", 1),

@@ -42,6 +42,7 @@ from viewfinder.training.progress import progress_bar
 if TYPE_CHECKING:
     from viewfinder.library import AddReport, Library
     from viewfinder.store.ingest import Embedder
+    from viewfinder.store.rows import Failure
 
 
 def add(
@@ -184,9 +185,22 @@ def _describe_added(report: AddReport, *, dry_run: bool) -> list[str]:
     ]
     described = f"; {report.described:,} described" if report.described else ""
     first = f"{found}: {', '.join(counted)}{described}{sidecars and f'{sidecars} read'}"
-    bad = list_first([f"quarantined: {failure.path}: {failure.reason}" for failure in report.failures])
+    bad = list_first(
+        [
+            f"quarantined: {failure.path}: {failure.reason}"
+            for failure in report.failures
+            if not _is_told_by_ending(failure, report)
+        ]
+    )
     advice = "`viewfinder failures` lists them; a file that is mended is read again by the next `viewfinder add`"
-    return [first, *rest, *bad, *([advice] if bad else [])]
+    return [first, *rest, *bad, *([advice] if report.failures else [])]
+
+
+def _is_told_by_ending(failure: Failure, report: AddReport) -> bool:
+    """Whether a file that waits for an extra is among those that are told together, by their endings."""
+    from viewfinder.pictures.formats import READER_EXTRAS
+
+    return failure.reason in READER_EXTRAS.values() and Path(failure.path).suffix.lower() in report.lacking
 
 
 def find(

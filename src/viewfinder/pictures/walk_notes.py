@@ -36,6 +36,9 @@ _REASONS = {
 }
 """Each reason as it follows "3 folders"."""
 
+_FINAL = frozenset({LIBRARIES, IGNORED})
+"""What no pattern takes."""
+
 
 @dataclass
 class LeftOut:
@@ -129,7 +132,8 @@ def describe_left_out(left_out: Mapping[str, LeftOut], *, examples: bool = True)
     """
     told = ((_describe_reason(reason, left_out[reason]), left_out[reason]) for reason in _REASONS if reason in left_out)
     line = ", ".join(f"{counts} ({_list_examples(left)})" if examples else counts for counts, left in told)
-    return line if left_out.keys() <= {IGNORED, LIBRARIES} else f"{line}: --include GLOB takes them"
+    is_all_final = all(reason in _FINAL or (reason == SYSTEM and not left.folders) for reason, left in left_out.items())
+    return line if is_all_final else f"{line}: --include GLOB takes them"
 
 
 def describe_sidecars(sidecars: Mapping[str, int]) -> str:
