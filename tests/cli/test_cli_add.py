@@ -9,6 +9,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -200,8 +201,7 @@ def test_pictures_that_need_an_extra_are_told_by_kind_with_the_line_that_mends_i
     folder, library = drawn(tmp_path / "pictures", 1), tmp_path / "library"
     for name in ("a.jxl", "b.JXL"):
         (folder / name).write_bytes(b"\xff\x0a\xfa\x1f")
-    find = formats.find_spec
-    monkeypatch.setattr(formats, "find_spec", lambda name: None if name == "pillow_jxl" else find(name))
+    monkeypatch.setattr(formats, "find_spec", lambda name: None if name == "pillow_jxl" else find_spec(name))
     told = "not read: 2 .jxl: pip install 'viewfinder[jxl]', with the pip beside this viewfinder"
     assert told in viewfinder("add", folder, "--library", library, "--dry-run").out
     reason = formats.READER_EXTRAS["pillow_jxl"]

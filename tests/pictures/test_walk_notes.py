@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -96,8 +97,7 @@ def test_pictures_that_need_an_extra_are_counted_by_their_endings(
 ) -> None:
     for name in ("a.jxl", "b.JXL", "c.heic", "d.jpg"):
         put(tmp_path / name)
-    find = formats.find_spec
-    monkeypatch.setattr(formats, "find_spec", lambda name: None if name == "pillow_jxl" else find(name))
+    monkeypatch.setattr(formats, "find_spec", lambda name: None if name == "pillow_jxl" else find_spec(name))
     notes = WalkNotes()
     assert len(scan([tmp_path], notes=notes).files) == 4
     assert notes.lacking == {".jxl": 2}
