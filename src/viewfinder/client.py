@@ -35,7 +35,7 @@ from viewfinder.errors import (
     check_path,
     check_type,
 )
-from viewfinder.pictures import is_file, pack_image, scan
+from viewfinder.pictures import WalkNotes, is_file, pack_image, scan
 from viewfinder.search.hits import Hit, Hits, PicturePath
 from viewfinder.session.session import Answered, Picture, TurnMethods, id_of, is_known
 from viewfinder.store.reports import AddReport
@@ -228,8 +228,10 @@ class RemoteLibrary:
             BadInput: no such file or folder; or the server wants a token with the scope `admin`.
             ServerFailed: a job that adds them failed.
         """
-        found = scan([check_path("a path to add", path) for path in paths])
+        notes = WalkNotes()
+        found = scan([check_path("a path to add", path) for path in paths], notes=notes)
         report = AddReport(found=len(found.files) + len(found.unreadable))
+        report.take_notes(notes)
         report.failures += [Failure(str(entry.path), 0, 0, entry.reason) for entry in found.unreadable]
         jobs: dict[str, set[str]] = {}
         for file in found.files:

@@ -186,6 +186,7 @@ class Library:
         dry_run: bool = False,
         workers: int | None = None,
         follow_links: bool = True,
+        include: Sequence[str] = (),
         embedder: Embedder | None = None,
         progress: Progress | None = None,
         note: Callable[[AddReport], None] = lambda report: None,
@@ -199,7 +200,9 @@ class Library:
         is about no picture is refused before anything is added. A catalogue's columns take the place of what they said
         of a picture before. What is acknowledged stays, whatever happens afterwards; adding the same again resumes
         where it stopped. `follow_links` concerns links inside the folders; links that are not followed are skipped and
-        reported. `embedder` reads and embeds in place of this process, for example a cluster (`viewfinder.cluster`);
+        reported. `include` are patterns as `.gitignore` has them, from each folder on: they take what is otherwise left
+        out on purpose (hidden files, trash, previews of other programs), but for what a `.viewfinderignore` says.
+        `embedder` reads and embeds in place of this process, for example a cluster (`viewfinder.cluster`);
         with one, paths may also be URLs of object storage. `note` is called with the current report before the first
         batch and after each one.
         """
@@ -215,11 +218,12 @@ class Library:
                 raise BadInput(
                     f"{url}: pictures in object storage are read by a cluster: `viewfinder add {url} --ray local`"
                 )
+        check_type("include", include, list, tuple)
         if dry_run:
-            return Ingest(self.store, self.encoder).plan(roots)
+            return Ingest(self.store, self.encoder, follow_links=follow_links, include=include).plan(roots)
         tables = read_tables(captions, catalogue, key)  # before anything is added: damage is reported at once
         if tables and all(parse_url(root) is None for root in roots):  # object storage takes long to list
-            files = scan(roots, follow_links=follow_links).files
+            files = scan(roots, follow_links=follow_links, include=include).files
             if files or not roots:  # else adding says that there are no pictures
                 check_tables(tables, self.store, [file.path for file in files])
         self.encoder.pictures([])  # the first use loads a network, which must not happen under the lock
@@ -235,7 +239,10 @@ class Library:
                     if progress is not None:
                         progress(done, total)
 
-                ingest = Ingest(self.store, self.encoder, workers=workers, follow_links=follow_links, embedder=embedder)
+                ingest = Ingest(
+                    self.store, self.encoder, workers=workers, follow_links=follow_links, include=include,
+                    embedder=embedder,
+                )  # fmt: skip
                 report = ingest.run(
                     roots, progress=acknowledged, note=note, should_stop=lambda: should_stop() or is_stop_asked()
                 )

@@ -42,6 +42,7 @@ from viewfinder.training.progress import progress_bar
 if TYPE_CHECKING:
     from viewfinder.library import AddReport, Library
     from viewfinder.store.ingest import Embedder
+    from viewfinder.store.rows import Failure
 
 
 KeyOption = Annotated[
@@ -60,6 +61,10 @@ def add(
     ] = None,
     catalogue: Annotated[Path | None, option("TABLE", "What a catalogue says of them, likewise.")] = None,
     key: KeyOption = None,
+    include: Annotated[
+        list[str] | None,
+        option("GLOB", "What to take although it is left out: hidden, trash, previews; as in .gitignore; repeatable."),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be read; change nothing.")] = False,
     workers: WorkersOption = None,
     ray: Annotated[
@@ -86,7 +91,7 @@ def add(
             raise BadInput(f"{root}: no such file or folder; {advice}")
     with _open_or_make_library(library_folder(library), encoder, new=bool(roots), dry_run=dry_run) as collection:
         if dry_run:
-            report = collection.add(*roots, dry_run=True)
+            report = collection.add(*roots, include=include or (), dry_run=True)
         else:
             prepare_encoder(collection, shown=not as_json, pictures=True)
             with (
@@ -95,8 +100,8 @@ def add(
                 progress_bar("reading pictures", shown=not as_json) as progress,
             ):
                 report = collection.add(
-                    *roots, captions=captions, catalogue=catalogue, key=key, workers=workers, progress=progress,
-                    should_stop=interrupts, embedder=embedder,
+                    *roots, captions=captions, catalogue=catalogue, key=key, include=include or (), workers=workers,
+                    progress=progress, should_stop=interrupts, embedder=embedder,
                 )  # fmt: skip
             if not report.stopped and collection.space is not None:
                 _build_index(collection, as_json=as_json)
@@ -166,10 +171,19 @@ def _discard_empty(library: Library, *, keep_folder: bool) -> None:
 
 
 def _describe_added(report: AddReport, *, dry_run: bool) -> list[str]:
+    from viewfinder.pictures.walk_notes import describe_kinds, describe_lacking, describe_left_out, describe_sidecars
+
     found = f"{count_noun(report.found, 'picture file')} found"
+    sidecars = f"; {describe_sidecars(report.sidecars)}" if report.sidecars else ""
+    rest = [f"not read: {line}" for line in describe_lacking(report.lacking)]
+    if report.passed_over:
+        rest.append(f"passed over: {describe_kinds(report.passed_over)}")
+    if report.left_out:
+        rest.append(f"left out: {describe_left_out(report.left_out)}")
+    rest += [f"note: {line}" for line in report.notes]
     if dry_run:
         waiting = f", {report.quarantined:,} in quarantine" if report.quarantined else ""
-        return [f"{found}: {report.added:,} would be read, {report.unchanged:,} unchanged{waiting}"]
+        return [f"{found}: {report.added:,} would be read, {report.unchanged:,} unchanged{waiting}{sidecars}", *rest]
     numbers = {
         "added": report.added, "changed": report.changed, "moved": report.moved, "unchanged": report.unchanged,
         "copies": report.duplicates, "quarantined": report.quarantined,
@@ -181,10 +195,23 @@ def _describe_added(report: AddReport, *, dry_run: bool) -> list[str]:
         if number or what == "added"
     ]
     described = f"; {report.described:,} described" if report.described else ""
-    bad = list_first([f"quarantined: {failure.path}: {failure.reason}" for failure in report.failures])
+    first = f"{found}: {', '.join(counted)}{described}{sidecars and f'{sidecars} read'}"
+    bad = list_first(
+        [
+            f"quarantined: {failure.path}: {failure.reason}"
+            for failure in report.failures
+            if not _is_told_by_ending(failure, report)
+        ]
+    )
     advice = "`viewfinder failures` lists them; a file that is mended is read again by the next `viewfinder add`"
-    notes = [f"note: {line}" for line in report.notes]
-    return [f"{found}: {', '.join(counted)}{described}", *notes, *bad, *([advice] if bad else [])]
+    return [first, *rest, *bad, *([advice] if report.failures else [])]
+
+
+def _is_told_by_ending(failure: Failure, report: AddReport) -> bool:
+    """Whether a file that waits for an extra is among those that are told together, by their endings."""
+    from viewfinder.pictures.formats import READER_EXTRAS
+
+    return failure.reason in READER_EXTRAS.values() and Path(failure.path).suffix.lower() in report.lacking
 
 
 def find(

@@ -15,6 +15,7 @@ from viewfinder.pictures.decode import (
 from viewfinder.pictures.sandbox import BadFile, DecodedFile, Decoders, Outcome, decode_content, decode_one
 from viewfinder.pictures.scan import FoundFile, Scan, UnreadablePlace, absolute_path, absolute_root, is_file, scan, walk
 from viewfinder.pictures.thumbnails import load_thumbnail
+from viewfinder.pictures.walk_notes import WalkNotes
 
 __all__ = [
     "AtMost",
@@ -30,6 +31,7 @@ __all__ = [
     "Scan",
     "Stretch",
     "UnreadablePlace",
+    "WalkNotes",
     "absolute_path",
     "absolute_root",
     "can_be_read_now",

@@ -179,6 +179,11 @@ def _decode_announced(data: bytes, limits: Limits, fit: Fit) -> Decoded:
         _check_pixels(canvas, limits)
     if announced == "HEIF":
         formats.register_heif()
+    if announced == "JXL":
+        formats.register_jxl()
+        if (claimed := formats.read_jxl_size(data)) is None:
+            raise PictureError("truncated or damaged JXL")
+        _check_pixels(claimed, limits)
     with Image.open(BytesIO(data), formats=(announced,)) as image:
         _check_pixels(image.size, limits)
         width, height = image.size

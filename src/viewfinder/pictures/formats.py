@@ -8,21 +8,36 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import find_spec
 from io import BytesIO
+from itertools import chain
 from typing import Any, Protocol, runtime_checkable
 
-from PIL import ExifTags, Image, ImageOps
+from PIL import ExifTags, Image, ImageFile, ImageOps
 
 from viewfinder.errors import BadInput, PictureError, advise_extra
 from viewfinder.pictures.facts.exif import Directories, name_camera, read_exif_dates
 from viewfinder.pictures.facts.model import find_value
 from viewfinder.pictures.facts.words import clean_text
 from viewfinder.plugins import Plugins, warn_of_part
+
+_COMMON = (
+    "jpg jpeg jpe jfif pjpeg pjp jif jps mpo png apng webp gif bmp dib tif tiff avif avifs heic heics heif heifs hif "
+    "jxl"
+)
+_RAW = (
+    "3fr arw cr2 cr3 crw dcr dcs dng drf erf gpr iiq k25 kdc mdc mef mos mrw nef nrw orf ori pef ptx raf rw2 rwl sr2 "
+    "srf srw x3f"
+)
+EXTENSIONS = frozenset(f"{_COMMON} {_RAW}".split())
+"""Endings of names that say "picture", in lower case."""
+
+AMBIGUOUS_EXTENSIONS = frozenset({"", "raw", "cap", "fff"})
+"""Endings that cameras share with other programs: such a file is a picture if its first bytes say so."""
 
 _STARTS: tuple[tuple[bytes, str], ...] = (
     (b"\xff\xd8\xff", "JPEG"),
@@ -31,6 +46,11 @@ _STARTS: tuple[tuple[bytes, str], ...] = (
     (b"GIF89a", "GIF"),
     (b"BM", "BMP"),
     (b"FUJIFILMCCD-RAW", "RAW"),
+    (b"II\x1a\x00\x00\x00HEAPCCDR", "RAW"),  # Canon CRW
+    (b"FOVb", "RAW"),  # Sigma X3F
+    (b"\x00MRM", "RAW"),  # Minolta MRW
+    (b"\xff\x0a", "JXL"),  # a bare codestream
+    (b"\x00\x00\x00\x0cJXL \r\n\x87\n", "JXL"),  # in ISO boxes
     (b"IIU\x00", "RAW"),  # Panasonic RW2
     (b"IIRO", "RAW"),  # Olympus ORF, three spellings
     (b"IIRS", "RAW"),
@@ -62,8 +82,8 @@ def detect_format(data: bytes) -> str | None:
             return "AVIF"
         # crx: Canon's CR3
         return "RAW" if brands[0] == b"crx " else "HEIF" if _HEIF_BRANDS.intersection(brands) else None
-    if data[:4] == b"II*\x00" and data[8:10] == b"CR":
-        return "RAW"  # Canon CR2
+    if data[:4] in (b"II*\x00", b"MM\x00*") and data[8:12].startswith((b"CR", b"IIII", b"MMMM")):
+        return "RAW"  # Canon CR2, Phase One IIQ, Leaf MOS
     # Two letters are weak evidence ("BMW.txt"): the size of the second header must be a known one.
     if data[:2] == b"BM" and int.from_bytes(data[14:18], "little") not in (12, 16, 40, 52, 56, 64, 108, 124):
         return None
@@ -126,8 +146,27 @@ _NEW_SUBFILE_TYPE, _SUB_IFDS, _DNG_VERSION = 254, 330, 50706  # TIFF and DNG tag
 READER_EXTRAS = {
     "pillow_heif": f"HEIC pictures need an extra: {advise_extra('heic')}",
     "rawpy": f"RAW pictures need an extra: {advise_extra('raw')}",
+    "pillow_jxl": f"JPEG XL pictures need an extra: {advise_extra('jxl')}",
 }
 """Packages that a reader needs, and why a picture is not read without."""
+
+_ENDINGS_OF_EXTRAS = {
+    "pillow_heif": "heic heics heif heifs hif",
+    "rawpy": f"{_RAW} raw cap fff",
+    "pillow_jxl": "jxl",
+}
+
+
+def extensions_lacking() -> frozenset[str]:
+    """Endings of pictures that cannot be read until an extra is installed."""
+    missing = (endings for package, endings in _ENDINGS_OF_EXTRAS.items() if find_spec(package) is None)
+    return frozenset(" ".join(missing).split())
+
+
+def advise_for_ending(ending: str) -> str:
+    """How to install what pictures with this ending need; empty for those that need nothing."""
+    packages = (package for package, endings in _ENDINGS_OF_EXTRAS.items() if ending in endings.split())
+    return next((READER_EXTRAS[package].partition(": ")[2] for package in packages), "")
 
 
 NO_PICTURE = "not a picture"
@@ -231,11 +270,128 @@ def register_heif() -> None:
     pillow_heif.register_heif_opener(decode_threads=1)  # workers are parallel already
 
 
+def register_jxl() -> None:
+    """Lets Pillow read JPEG XL from now on. Raises PictureError: pillow-jxl-plugin is not installed."""
+    try:
+        from pillow_jxl import JpegXLImagePlugin as JxlPlugin
+    except ImportError:
+        raise PictureError(READER_EXTRAS["pillow_jxl"]) from None
+    JxlPlugin.DECODE_THREADS = 0  # workers are parallel already
+
+    def open_jxl(file: Any, name: Any) -> ImageFile.ImageFile:
+        try:
+            image: Any = JxlPlugin.JXLImageFile(file, name)
+        except RuntimeError as error:  # its text is about building libjxl, not about the file
+            raise SyntaxError("damaged") from error
+        if not image.jpeg:
+            # libjxl has turned the pixels upright; what EXIF says besides does not count (ISO/IEC 18181-2). A JPEG that
+            # was packed without loss comes back as it was, and is still to be turned.
+            image.getexif().pop(ExifTags.Base.Orientation, None)
+        return image  # type: ignore[no-any-return]
+
+    Image.register_open("JXL", open_jxl, JxlPlugin._accept)
+
+
+_JXL_RATIOS = (None, (1, 1), (12, 10), (4, 3), (3, 2), (16, 9), (5, 4), (2, 1))
+MAX_JXL_BOXES = 1_000
+
+
+def read_jxl_size(data: bytes) -> tuple[int, int] | None:
+    """Width and height that a JPEG XL file claims, not turned: its reader decodes all before one can ask Pillow.
+
+    None: there is no picture in the file.
+    """
+    start = _find_jxl_codestream(data)
+    if start is None or len(data) < start + 4:
+        return None
+    bits = int.from_bytes(data[start + 2 : start + 12], "little")
+
+    def take(count: int) -> int:
+        nonlocal bits
+        value, bits = bits & ((1 << count) - 1), bits >> count
+        return value
+
+    is_small = take(1)
+
+    def take_side() -> int:
+        return 8 * (take(5) + 1) if is_small else take((9, 13, 18, 30)[take(2)]) + 1
+
+    height = take_side()
+    ratio = _JXL_RATIOS[take(3)]
+    return (take_side() if ratio is None else height * ratio[0] // ratio[1]), height
+
+
+def _find_jxl_codestream(data: bytes) -> int | None:
+    """Where the picture begins: at once, or in the first box that holds a part of it."""
+    if data.startswith(b"\xff\x0a"):
+        return 0
+    at = 0
+    for _ in range(MAX_JXL_BOXES):
+        size, kind = int.from_bytes(data[at : at + 4], "big"), data[at + 4 : at + 8]
+        body = at + 8
+        if size == 1:
+            size, body = int.from_bytes(data[body : body + 8], "big"), body + 8
+        if kind in (b"jxlc", b"jxlp"):
+            start = body if kind == b"jxlc" else body + 4  # a part has its number first
+            return start if data[start : start + 2] == b"\xff\x0a" else None
+        if size < body - at or len(kind) < 4:
+            return None
+        at += size
+    return None
+
+
 def is_camera_raw(data: bytes) -> bool:
-    """Whether a file that looks like TIFF is a DNG, NEF or ARW: what Pillow would show is its thumbnail."""
-    tags = read_tiff_notes(data)
-    is_reduced = isinstance(kind := tags.get(_NEW_SUBFILE_TYPE), int) and kind & 1
-    return _DNG_VERSION in tags or bool(is_reduced and _SUB_IFDS in tags)
+    """Whether a file that looks like TIFF is a camera's: DNG, NEF, ARW, PEF, SRW, 3FR, DCR, ERF, MEF and their like.
+
+    What Pillow would show of one is its thumbnail, or noise. It is known by what it holds, for names can lie: by the
+    mark of DNG, by a first picture that is a small one of another, or by a directory whose pixels lie under a colour
+    filter or in a camera maker's own compression. A scan or a developed picture has none of these, whoever made it.
+    """
+    directories = _read_tiff_directories(data)
+    first = next(directories, {})
+    is_reduced = isinstance(kind := first.get(_NEW_SUBFILE_TYPE), int) and kind & 1
+    if _DNG_VERSION in first or (is_reduced and _SUB_IFDS in first):
+        return True
+    return any(map(_has_sensor_pixels, chain((first,), directories)))
+
+
+_COMPRESSION, _PHOTOMETRIC, _SAMPLES, _CFA_PATTERN = 259, 262, 277, 33422
+_SENSOR_PHOTOMETRIC = frozenset({32803, 34892})  # a colour filter array; linear raw
+_SENSOR_COMPRESSION = frozenset(
+    {32767, 32769, 32770, 32772, 34713, 65000, 65535}
+)  # Sony, Samsung, Nikon, Kodak, Pentax
+MAX_DIRECTORIES = 16
+
+
+def _has_sensor_pixels(tags: Mapping[int, Any]) -> bool:
+    is_filtered = _CFA_PATTERN in tags and tags.get(_SAMPLES, 1) == 1
+    return is_filtered or (
+        tags.get(_PHOTOMETRIC) in _SENSOR_PHOTOMETRIC or tags.get(_COMPRESSION) in _SENSOR_COMPRESSION
+    )
+
+
+def _read_tiff_directories(data: bytes) -> Iterator[Mapping[int, Any]]:
+    """The directories of a TIFF file that can be read, some of them at least: the first one and those it leads to."""
+    from PIL.TiffImagePlugin import ImageFileDirectory_v2
+
+    file, seen = BytesIO(data), set[int]()
+    order = "little" if data[:1] == b"I" else "big"
+    pending = [int.from_bytes(data[4:8], order)]  # type: ignore[arg-type]
+    while pending and len(seen) < MAX_DIRECTORIES:
+        offset = pending.pop(0)
+        if offset in seen or not 8 <= offset < len(data):
+            continue
+        seen.add(offset)
+        try:
+            tags = ImageFileDirectory_v2(data[:8])
+            file.seek(offset)
+            tags.load(file)
+            yield tags
+            inner = tags.get(_SUB_IFDS, ())
+        except Exception:  # damaged: what was read before it counts
+            continue
+        inner = inner if isinstance(inner, tuple) else (inner,)
+        pending += [place for place in (*inner[:MAX_DIRECTORIES], tags.next) if isinstance(place, int)]
 
 
 # How LibRaw numbers the ways in which a camera was held.

@@ -1,36 +1,43 @@
 """Folders to the picture files in them, one by one or sorted, with what could not be looked into.
 
-Passed over are hidden names, other programs' litter, libraries of ours, and what `.viewfinderignore` says.
+Left out are hidden names, what `left_out` knows of other programs, libraries of ours, and what `.viewfinderignore`
+says; `WalkNotes` counts them, and the files that are no pictures.
 """
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
+from typing import NamedTuple
 
 from pathspec import GitIgnoreSpec
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 from viewfinder.errors import BadInput
 from viewfinder.pictures import formats
-
-_COMMON = ("jpg", "jpeg", "jpe", "png", "webp", "gif", "bmp", "tif", "tiff", "avif", "heic", "heif")
-_RAW = ("dng", "cr2", "cr3", "nef", "arw", "orf", "rw2", "raf")
-EXTENSIONS = frozenset({*_COMMON, *_RAW})
-"""Names that say "picture", in lower case."""
+from viewfinder.pictures.facts.beside import Neighbours, may_be_sidecar, name_sidecar_kind
+from viewfinder.pictures.facts.stamps import make_stamp
+from viewfinder.pictures.left_out import NOMEDIA, NOMEDIA_FILE, SYSTEM, explain_file, explain_folder
+from viewfinder.pictures.walk_notes import HIDDEN, IGNORED, LIBRARIES, WalkNotes
 
 
 @dataclass(frozen=True)
 class FoundFile:
-    """A file that says it is a picture; size in bytes."""
+    """A file that says it is a picture; size in bytes.
+
+    `sidecars` are names of files beside it that tell about it, the most trusted first; `stamp` changes whenever one of
+    them does (`facts.stamps`).
+    """
 
     path: Path
     size: int
     mtime_ns: int
+    sidecars: tuple[str, ...] = ()
+    stamp: int = 0
 
 
 @dataclass(frozen=True)
@@ -50,21 +57,28 @@ class Scan:
     unreadable: tuple[UnreadablePlace, ...]
 
 
-def scan(roots: Sequence[Path], *, follow_links: bool = True) -> Scan:
+def scan(
+    roots: Sequence[Path],
+    *,
+    follow_links: bool = True,
+    include: Sequence[str] = (),
+    notes: WalkNotes | None = None,
+) -> Scan:
     """All picture files under folders, or named themselves.
 
-    A file named as a root is taken whatever it is called; in folders the ignore rules and extensions hold,
-    and a file without an extension is judged by its first bytes. A folder reached by several links is
-    entered once (under its own name, where that lies under the roots); links to files are files. Without
-    `follow_links` every link below the roots is reported instead, so that nothing outside them is read.
+    A file named as a root is taken whatever it is called, and a folder wherever it lies. In folders the ignore rules
+    and extensions hold; a file without an extension, or with one like .raw, is judged by its first bytes. A folder
+    reached by several links is entered once (under its own name, where that lies under the roots); links to files are
+    files. Without `follow_links` every link below the roots is reported instead, so that nothing outside them is read.
+    `include` and `notes` are as in `walk`.
 
     Raises:
-        BadInput: a root does not exist.
+        BadInput: a root does not exist, or a pattern makes no sense.
     """
     places = tuple(absolute_root(root) for root in roots)
     files: dict[str, FoundFile] = {}
     unreadable: dict[str, UnreadablePlace] = {}
-    for place in walk(places, follow_links=follow_links):
+    for place in walk(places, follow_links=follow_links, include=include, notes=notes):
         if isinstance(place, FoundFile):
             files[str(place.path)] = place
         else:
@@ -76,9 +90,26 @@ def scan(roots: Sequence[Path], *, follow_links: bool = True) -> Scan:
     )
 
 
-def walk(roots: Iterable[Path], *, follow_links: bool = True) -> Iterator[FoundFile | UnreadablePlace]:
-    """Yields what `scan` finds one by one, for millions of files: in no order; a path's last time counts."""
-    return _Walk(follow_links).roots([str(absolute_root(root)) for root in roots])
+def walk(
+    roots: Iterable[Path],
+    *,
+    follow_links: bool = True,
+    include: Sequence[str] = (),
+    notes: WalkNotes | None = None,
+    signature: int = 0,
+) -> Iterator[FoundFile | UnreadablePlace]:
+    """Yields what `scan` finds one by one, for millions of files: in no order; a path's last time counts.
+
+    Patterns of `include`, as git has them and from each root on, take what is otherwise left out on purpose, hidden
+    names as well; an ignore file still counts. `notes` is filled as the walk goes on. `signature` goes into each stamp.
+
+    Raises:
+        BadInput: a root does not exist, or a pattern makes no sense.
+    """
+    included = compile_patterns(include) if include else None
+    return _Walk(follow_links, included, WalkNotes() if notes is None else notes, signature).roots(
+        [str(absolute_root(root)) for root in roots]
+    )
 
 
 def printable_path(path: str | Path) -> Path:
@@ -106,120 +137,290 @@ def absolute_path(place: Path) -> Path:
     return place.resolve() if ".." in place.parts else place.absolute()
 
 
+class _Folder(NamedTuple):
+    """A folder to be looked into: below which root it lies, the rules that hold around it, and why it was left out.
+
+    One that was left out is entered only for what the user's patterns take; `is_included`: they took it, or one above.
+    """
+
+    path: str
+    root: str
+    rules: IgnoreRules
+    left_out: str | None = None
+    is_included: bool = False
+
+
 @dataclass
 class _Walk:
     """One walk under way: what it remembers grows with the folders, not with the files."""
 
     follow_links: bool
+    included: GitIgnoreSpec | None
+    notes: WalkNotes
+    signature: int
     entered: set[tuple[int, int]] = field(default_factory=set)
-    links: list[tuple[str, IgnoreRules]] = field(default_factory=list)
+    links: list[_Folder] = field(default_factory=list)
     ignoring: list[_IgnoreFile] = field(default_factory=list)
+    lacking: frozenset[str] = field(default_factory=formats.extensions_lacking)
+    plain_stamp: int = field(init=False)
+    last_named: tuple[str, Neighbours | None] | None = None
+
+    def __post_init__(self) -> None:
+        self.plain_stamp = make_stamp("", (), self.signature)
 
     def roots(self, paths: Sequence[str]) -> Iterator[FoundFile | UnreadablePlace]:
         """Folders behind links come after all others: a folder's own name wins over names that lead to it."""
         for path in paths:
             if not Path(path).is_dir():
-                yield _look_at(path)
+                yield self._look_at_named(path)
             elif is_library(path):
                 yield _refuse(path, "this is a viewfinder library, not a folder of pictures")
             else:
-                yield from self._walk_tree(path, IgnoreRules())
+                yield from self._walk_tree(_Folder(path, path, IgnoreRules()))
         while self.links:
             # In waves, shortest name first: of several links to one folder always the same one is followed.
-            wave, self.links = sorted(self.links, key=lambda link: (len(link[0]), link[0])), []
-            for path, rules in wave:
-                yield from self._walk_tree(path, rules)
+            wave, self.links = sorted(self.links, key=lambda link: (len(link.path), link.path)), []
+            for link in wave:
+                yield from self._walk_tree(link)
         for file in self.ignoring:
             if file.is_given_up:
                 yield _refuse(f"{file.folder}/{IGNORE_FILE}", "ignored from some file on: its rules take too long")
 
-    def _walk_tree(self, top: str, rules: IgnoreRules) -> Iterator[FoundFile | UnreadablePlace]:
-        pending = [(top, rules)]
+    def _walk_tree(self, top: _Folder) -> Iterator[FoundFile | UnreadablePlace]:
+        pending = [top]
         while pending:
-            folder, outer = pending.pop()
+            folder = pending.pop()
             try:
-                pending.extend((yield from self._walk_folder(folder, outer)))
+                pending.extend((yield from self._walk_folder(folder)))
             except OSError as error:
-                yield _refuse(folder, _explain_error(error))
+                yield _refuse(folder.path, _explain_error(error))
 
-    def _walk_folder(
-        self, folder: str, outer: IgnoreRules
-    ) -> Generator[FoundFile | UnreadablePlace, None, list[tuple[str, IgnoreRules]]]:
+    def _walk_folder(self, folder: _Folder) -> Generator[FoundFile | UnreadablePlace, None, list[_Folder]]:
         """Yields a folder's files; returns the folders in it that are to be entered."""
-        status = os.stat(folder)  # noqa: PTH116
-        if (status.st_dev, status.st_ino) in self.entered or is_library(folder):
+        path, outer = folder.path, folder.rules
+        status = os.stat(path)  # noqa: PTH116
+        if (status.st_dev, status.st_ino) in self.entered:
             return []
-        self.entered.add((status.st_dev, status.st_ino))
+        if is_library(path):
+            self.notes.leave_out(LIBRARIES, _name_below(path, folder.root), folder=True)
+            return []
         rules = outer
         try:
-            rules = outer.enter(folder)
+            rules = outer.enter(path)
         except OSError as error:
-            yield _refuse(f"{folder}/{IGNORE_FILE}", f"ignored: {_explain_error(error)}")
+            yield _refuse(f"{path}/{IGNORE_FILE}", f"ignored: {_explain_error(error)}")
         except ValueError as error:
-            yield _refuse(f"{folder}/{IGNORE_FILE}", f"ignored: {error}")
+            yield _refuse(f"{path}/{IGNORE_FILE}", f"ignored: {error}")
         if rules is not outer:
             self.ignoring.append(rules.files[-1])
-        below: list[str] = []
-        with os.scandir(folder) as listing:
-            yield from self._walk_entries(listing, rules, below)
-        return [(path, rules) for path in sorted(below)]
+        folder = folder._replace(rules=rules)
+        is_nomedia, sidecars = self._find_special_names(folder)
+        is_marked = is_nomedia and path != folder.root and folder.left_out is None and not folder.is_included
+        if is_marked and self._includes(folder, path, is_folder=True):
+            folder = folder._replace(is_included=True)
+        elif is_marked:
+            self.notes.leave_out(NOMEDIA, _name_below(path, folder.root), folder=True)
+            if self.included is None:
+                return []
+            folder = folder._replace(left_out=NOMEDIA)
+        if folder.left_out is None:  # another root may name one that was left out
+            self.entered.add((status.st_dev, status.st_ino))
+        below: list[_Folder] = []
+        with os.scandir(path) as listing:
+            yield from self._walk_entries(listing, folder, sidecars, below)
+        return sorted(below)
+
+    def _find_special_names(self, folder: _Folder) -> tuple[bool, frozenset[str]]:
+        """Whether a folder is marked as no gallery, and the names in it that may tell about pictures beside them.
+
+        A pass of its own: a picture may be listed before its sidecars, and to keep the whole listing of a folder with
+        a million files would take hundreds of megabytes.
+        """
+        is_nomedia, names = False, []
+        with os.scandir(folder.path) as listing:
+            for entry in listing:
+                if may_be_sidecar(entry.name):
+                    if self._may_read_sidecar(entry, folder.rules):
+                        names.append(entry.name)
+                elif entry.name == NOMEDIA_FILE:
+                    is_nomedia = True
+        return is_nomedia, frozenset(names)
+
+    def _may_read_sidecar(self, entry: os.DirEntry[str], rules: IgnoreRules) -> bool:
+        """Whether the file may be read: not a system's own, ignored, a pipe, or a link where these are not followed."""
+        is_link_refused = not self.follow_links and entry.is_symlink()
+        if is_link_refused or explain_file(entry.name) is not None or not _is_utf8(entry.name):
+            return False
+        try:
+            return entry.is_file() and not rules.ignore(entry.path, folder=False)
+        except OSError:
+            return False
 
     def _walk_entries(
-        self, listing: Iterable[os.DirEntry[str]], rules: IgnoreRules, below: list[str]
+        self, listing: Iterable[os.DirEntry[str]], folder: _Folder, sidecars: Collection[str], below: list[_Folder]
     ) -> Iterator[FoundFile | UnreadablePlace]:
         """A folder's files; the folders in it go to `below`."""
+        neighbours = Neighbours.of(sidecars, _list_others(folder.path)) if sidecars else None
+        told: set[str] = set()
+        rules = folder.rules
         for entry in listing:
+            name = entry.name
+            if name in sidecars:  # counted below, once it is known to whom they belong
+                continue
             try:
                 is_folder = entry.is_dir()
             except OSError as error:  # a link that leads to itself
                 yield _refuse(entry.path, _explain_error(error))
                 continue
-            if rules.ignore(entry.path, folder=is_folder):
-                continue
-            if entry.is_symlink() and not self.follow_links:
-                yield _refuse(entry.path, "a link: only folders and files themselves are added here")
-            elif not is_folder:
-                try:
-                    if _says_picture(entry):
-                        yield _look_at(entry.path)
-                except OSError as error:
-                    yield _refuse(entry.path, _explain_error(error))
-            elif not _is_utf8(entry.name):
-                yield _refuse(entry.path, "the folder's name is not valid UTF-8: rename it")
-            elif entry.is_symlink():
-                self.links.append((entry.path, rules))
+            reason = explain_folder(folder.path, name) if is_folder else explain_file(name)
+            if reason is not None or folder.left_out is not None or name.startswith("."):
+                if not self._includes(folder, entry.path, is_folder=is_folder) or (reason == SYSTEM and not is_folder):
+                    self._leave_out(entry, folder, reason or folder.left_out or HIDDEN, below, is_folder=is_folder)
+                    continue
+                inner = folder._replace(is_included=True)
             else:
-                below.append(entry.path)
+                inner = folder
+            if rules.files and rules.ignore(entry.path, folder=is_folder):
+                self._leave_out(entry, folder, IGNORED, None, is_folder=is_folder)
+            elif is_folder:
+                if (refused := self._note_folder(entry, inner, below)) is not None:
+                    yield refused
+            elif (found := self._note_file(entry, inner, neighbours, told)) is not None:
+                yield found
+        for name in sidecars:
+            self._count_sidecar(name, folder, belongs=name in told)
+
+    def _count_sidecar(self, name: str, folder: _Folder, *, belongs: bool) -> None:
+        """A file that might tell about a picture, and does so if it belongs to one; else it is a file like others."""
+        if belongs:
+            self.notes.count_sidecar(name_sidecar_kind(name))
+        elif folder.left_out is None and name.startswith("."):
+            self.notes.leave_out(HIDDEN, _name_below(f"{folder.path}/{name}", folder.root), folder=False)
+        elif folder.left_out is None:
+            self.notes.pass_over(_ending_of(name))
+
+    def _leave_out(
+        self, entry: os.DirEntry[str], folder: _Folder, reason: str, below: list[_Folder] | None, *, is_folder: bool
+    ) -> None:
+        """Counts what is left out, unless it lies in a folder that is; with patterns, these may take a part of it.
+
+        An ignore file's word is final: `below` is None.
+        """
+        if folder.left_out is None:
+            self.notes.leave_out(reason, _name_below(entry.path, folder.root), folder=is_folder)
+        if is_folder and below is not None and self.included is not None and not entry.is_symlink():
+            below.append(folder._replace(path=entry.path, left_out=reason))
+
+    def _note_folder(self, entry: os.DirEntry[str], folder: _Folder, below: list[_Folder]) -> UnreadablePlace | None:
+        """A folder in a folder: to be entered, now or later, or why not."""
+        inner = folder._replace(path=entry.path, left_out=None)
+        if entry.is_symlink() and not self.follow_links:
+            return _refuse(entry.path, _NO_LINKS)
+        if not _is_utf8(entry.name):
+            return _refuse(entry.path, "the folder's name is not valid UTF-8: rename it")
+        if entry.is_symlink():
+            self.links.append(inner)
+        else:
+            below.append(inner)
+        return None
+
+    def _note_file(
+        self, entry: os.DirEntry[str], folder: _Folder, neighbours: Neighbours | None, told: set[str]
+    ) -> FoundFile | UnreadablePlace | None:
+        """A file in a folder: a picture with its sidecars, whose names go to `told`; None: no picture, only counted."""
+        if not self.follow_links and entry.is_symlink():
+            return _refuse(entry.path, _NO_LINKS)
+        ending = _ending_of(entry.name)
+        try:
+            is_picture = _says_picture(entry, ending)
+        except OSError as error:
+            return _refuse(entry.path, _explain_error(error))
+        if not is_picture:
+            if folder.left_out is None:
+                self.notes.pass_over(ending)
+            return None
+        self.notes.included += folder.is_included
+        if ending in self.lacking:
+            self.notes.miss(ending)
+        beside = () if neighbours is None else neighbours.find(entry.name)
+        told.update(beside)
+        return self._look_at(entry.path, beside)
+
+    def _includes(self, folder: _Folder, path: str, *, is_folder: bool) -> bool:
+        """Whether the user's patterns take what is otherwise left out."""
+        if self.included is None:
+            return False
+        return self.included.check_file(_name_below(path, folder.root) + ("/" if is_folder else "")).include is True
+
+    def _look_at(self, path: str, sidecars: tuple[str, ...] = ()) -> FoundFile | UnreadablePlace:
+        """A file that says it is a picture, or why it cannot be taken."""
+        try:
+            status = os.stat(path)  # noqa: PTH116
+        except FileNotFoundError:
+            return _refuse(path, "the link leads nowhere" if Path(path).is_symlink() else "gone since it was listed")
+        except OSError as error:
+            return _refuse(path, _explain_error(error))
+        if not stat.S_ISREG(status.st_mode):
+            return _refuse(path, "not a regular file")
+        if status.st_mtime_ns >= 1 << 63:  # no table holds it
+            return _refuse(path, "its time of change is after the year 2262: `touch` it")
+        if not _is_utf8(path):
+            return _refuse(path, "the file's name is not valid UTF-8: rename it")
+        stamp = self.plain_stamp
+        if sidecars:
+            stamp = make_stamp(os.path.dirname(path), sidecars, self.signature)  # noqa: PTH120
+        return FoundFile(Path(path), status.st_size, status.st_mtime_ns, sidecars, stamp)
+
+    def _look_at_named(self, path: str) -> FoundFile | UnreadablePlace:
+        """A file that is a root itself, as a walk through its folder would have found it."""
+        parent, name = os.path.split(path)
+        ending = _ending_of(name)
+        if ending in self.lacking:
+            self.notes.miss(ending)
+        if self.last_named is None or self.last_named[0] != parent:  # a shell names the files of a folder in a row
+            try:
+                _, names = self._find_special_names(_Folder(parent, parent, IgnoreRules()))
+                self.last_named = (parent, Neighbours.of(names, _list_others(parent)))
+            except OSError:  # files may be read in a folder that may not be listed
+                self.last_named = (parent, None)
+        neighbours = self.last_named[1]
+        beside = () if neighbours is None else neighbours.find(name)
+        for sidecar in beside:
+            self.notes.count_sidecar(name_sidecar_kind(sidecar))
+        return self._look_at(path, beside)
 
 
-def _says_picture(entry: os.DirEntry[str]) -> bool:
-    """Whether a file says it is a picture: by its extension or, without one, by its first bytes. Raises OSError."""
-    extension = os.path.splitext(entry.name)[1]  # noqa: PTH122
-    if extension:
-        ending = extension[1:].lower()
-        return ending in EXTENSIONS or (bool(ending) and formats.is_extension_of_reader(ending))
-    if not entry.is_file():
+def _list_others(folder: str) -> Iterator[str]:
+    """The names of a folder's files but for what may be sidecars, one by one. Raises OSError."""
+    with os.scandir(folder) as listing:
+        yield from (entry.name for entry in listing if not may_be_sidecar(entry.name))
+
+
+_NO_LINKS = "a link: only folders and files themselves are added here"
+
+
+def _ending_of(name: str) -> str:
+    """What follows a name's last dot, in lower case; empty for a hidden name without another dot."""
+    dot = name.rfind(".")
+    return name[dot + 1 :].lower() if dot > 0 else ""
+
+
+def _name_below(path: str, root: str) -> str:
+    """A path as it is told and as patterns see it: from its root on, printable."""
+    return path[len(root.rstrip("/")) + 1 :].encode("utf-8", "backslashreplace").decode() or path
+
+
+def _says_picture(entry: os.DirEntry[str], ending: str) -> bool:
+    """Whether a file says it is a picture: by its extension or, if need be, by its first bytes. Raises OSError."""
+    if ending in formats.EXTENSIONS:
+        return True
+    if ending not in formats.AMBIGUOUS_EXTENSIONS:
+        return formats.is_extension_of_reader(ending)
+    if entry.name.endswith(".") or not entry.is_file():
         return False
     with open(entry.path, "rb") as file:  # noqa: PTH123
         start = file.read(formats.MAX_HEAD_BYTES)
     return (formats.detect_format(start) or formats.find_reader(start)) is not None
-
-
-def _look_at(path: str) -> FoundFile | UnreadablePlace:
-    """A file that says it is a picture, or why it cannot be taken."""
-    try:
-        status = os.stat(path)  # noqa: PTH116
-    except FileNotFoundError:
-        return _refuse(path, "the link leads nowhere" if Path(path).is_symlink() else "gone since it was listed")
-    except OSError as error:
-        return _refuse(path, _explain_error(error))
-    if not stat.S_ISREG(status.st_mode):
-        return _refuse(path, "not a regular file")
-    if status.st_mtime_ns >= 1 << 63:  # no table holds it
-        return _refuse(path, "its time of change is after the year 2262: `touch` it")
-    if not _is_utf8(path):
-        return _refuse(path, "the file's name is not valid UTF-8: rename it")
-    return FoundFile(Path(path), status.st_size, status.st_mtime_ns)
 
 
 def _refuse(path: str, reason: str) -> UnreadablePlace:
@@ -227,7 +428,7 @@ def _refuse(path: str, reason: str) -> UnreadablePlace:
 
 
 def _is_utf8(name: str) -> bool:
-    return not any("\udc80" <= letter <= "\udcff" for letter in name)
+    return name.isascii() or not any("\udc80" <= letter <= "\udcff" for letter in name)
 
 
 def _explain_error(error: OSError) -> str:
@@ -235,7 +436,6 @@ def _explain_error(error: OSError) -> str:
 
 
 IGNORE_FILE = ".viewfinderignore"
-_LITTER = frozenset({"__MACOSX", "Thumbs.db", "@eaDir"})
 
 
 MAX_RULE_BYTES, MAX_RULES, MAX_DEEP = 100_000, 1_000, 2
@@ -319,13 +519,22 @@ class IgnoreRules:
 
     def ignore(self, path: str, *, folder: bool) -> bool:
         """Whether a file or folder is passed over; as in git, the innermost file with an opinion decides."""
-        name = os.path.basename(path)  # noqa: PTH119 (a path object for each of a million names costs seconds)
-        if name.startswith(".") or name in _LITTER:
-            return True
         for file in reversed(self.files):
             if (verdict := file.verdict(path, folder=folder)) is not None:
                 return verdict
         return False
+
+
+def compile_patterns(patterns: Sequence[str]) -> GitIgnoreSpec:
+    """The user's patterns of what is to be taken all the same. Raises BadInput: one makes no sense."""
+    if not all(map(str.strip, patterns)):
+        raise BadInput("include '' matches nothing: write a pattern as .gitignore has them, like 'a/*/b'")
+    # In a file a line with # is a remark; here it is a disk station's #recycle.
+    lines = [f"\\{pattern}" if pattern.startswith("#") else pattern for pattern in patterns]
+    try:
+        return GitIgnoreSpec.from_lines(_Rule, lines, backend="simple")
+    except ValueError as error:
+        raise BadInput(f"include: {error}; write patterns as .gitignore has them, like 'a/*/b'") from error
 
 
 def is_library(folder: str) -> bool:

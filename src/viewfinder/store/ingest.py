@@ -23,6 +23,7 @@ from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.vectors import check_rows, find_unusable, say_no_vector
 from viewfinder.errors import BadInput
 from viewfinder.pictures import BadFile, DecodedFile, Decoders, FoundFile, Outcome, absolute_root, walk
+from viewfinder.pictures.walk_notes import WalkNotes, describe_kinds, describe_left_out
 from viewfinder.store.manifest import Manifest, Matched
 from viewfinder.store.objects import is_gone, parse_url, walk_objects
 from viewfinder.store.reports import AddReport, Progress
@@ -74,9 +75,10 @@ class Ingest:
         *,
         workers: int | None = None,
         follow_links: bool = True,
+        include: Sequence[str] = (),
         embedder: Embedder | None = None,
     ) -> None:
-        self._store, self._encoder, self._follow_links = store, encoder, follow_links
+        self._store, self._encoder, self._follow_links, self._include = store, encoder, follow_links, include
         self._embedder = embedder
         self._workers = workers or max(os.cpu_count() or 1, 1)
         self._rows: dict[str, PictureRow] = {}  # those that the batch under way may change
@@ -87,12 +89,10 @@ class Ingest:
         """Counts the files that `run` would read, without reading or writing anything (`--dry-run`)."""
         with Manifest.opened() as self._manifest:
             matched = self._match_places(roots)
-        return AddReport(
-            found=matched.found,
-            added=matched.to_read,
-            unchanged=matched.unchanged,
-            quarantined=matched.still_failed + matched.unreadable,
-        )
+        self._report.found, self._report.unchanged = matched.found, matched.unchanged
+        self._report.added = matched.to_read
+        self._report.quarantined = matched.still_failed + matched.unreadable
+        return self._report
 
     def run(
         self,
@@ -145,16 +145,17 @@ class Ingest:
         places = _make_absolute(roots)
         self._manifest.learn(self._store, self._encoder.raw_version)
         folders = [place for place in places if parse_url(place) is None]
-        self._manifest.find(walk(folders, follow_links=self._follow_links))
+        notes = WalkNotes()
+        self._manifest.find(walk(folders, follow_links=self._follow_links, include=self._include, notes=notes))
         for url in filter(None, map(parse_url, places)):
-            self._manifest.find(walk_objects(url))
+            self._manifest.find(walk_objects(url, include=self._include, notes=notes))
         matched = self._manifest.match(MAX_LISTED_FAILURES)
         if not matched.found:
-            where = ", ".join(map(str, roots))
-            raise BadInput(
-                f"no pictures in {where}: looked for JPEG, PNG, WebP, GIF, BMP, TIFF, AVIF, HEIC and RAW files, "
-                "leaving out hidden and ignored ones"
-            )
+            raise BadInput(_explain_nothing_found(roots, notes))
+        self._report.take_notes(notes)
+        if self._include and not notes.included:
+            patterns = ", ".join(map(repr, self._include))
+            self._report.notes.append(f"include {patterns}: nothing that is otherwise left out matches")
         return matched
 
     def _make_batches(self, outcomes: Iterator[Outcome]) -> Generator[_PictureBatch, None, None]:
@@ -303,6 +304,16 @@ def _reject_unusable(outcome: Outcome, unusable: Mapping[str, str]) -> Outcome:
     if isinstance(outcome, BadFile) or (why := unusable.get(outcome.id)) is None:
         return outcome
     return BadFile(outcome.path, outcome.size, outcome.mtime_ns, why)
+
+
+def _explain_nothing_found(roots: Sequence[Path], notes: WalkNotes) -> str:
+    """What was found in place of pictures."""
+    left = describe_left_out(notes.left_out, examples=False)
+    told = "".join(f"{part}; " for part in (describe_kinds(notes.passed_over), left and f"left out {left}") if part)
+    return (
+        f"no pictures in {', '.join(map(str, roots))}: {told}looked for JPEG, PNG, WebP, GIF, BMP, TIFF, AVIF, HEIC, "
+        "JPEG XL and RAW files, leaving out hidden and ignored ones"
+    )
 
 
 def _make_absolute(roots: Sequence[Path]) -> list[Path]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from viewfinder.pictures import BadFile
+from viewfinder.pictures.walk_notes import LeftOut, WalkNotes
 from viewfinder.store.rows import Failure
 
 Progress = Callable[[int, int], None]
@@ -19,6 +20,10 @@ class AddReport:
     `found`: files, and places that could not be read. Once all is read, it is the sum of `added`, `changed`,
     `moved`, `unchanged`, `duplicates` (copies of pictures that are here) and `quarantined`. `failures` are the first
     of those in quarantine, `ingest.MAX_LISTED_FAILURES` at most.
+
+    The rest of what was met is as `WalkNotes` has it: `passed_over`, `sidecars`, `left_out`. Together with `found` they
+    are all files below the roots, but for those in folders that were left out as a whole. `lacking` are endings of
+    pictures that cannot be read without an extra, `included` the pictures that only the caller's patterns took.
     """
 
     found: int = 0
@@ -32,6 +37,16 @@ class AddReport:
     stopped: bool = False
     failures: list[Failure] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    passed_over: dict[str, int] = field(default_factory=dict)
+    sidecars: dict[str, int] = field(default_factory=dict)
+    left_out: dict[str, LeftOut] = field(default_factory=dict)
+    lacking: dict[str, int] = field(default_factory=dict)
+    included: int = 0
+
+    def take_notes(self, notes: WalkNotes) -> None:
+        """Takes over what a walk met besides pictures."""
+        self.passed_over, self.sidecars, self.left_out = notes.passed_over, notes.sidecars, notes.left_out
+        self.lacking, self.included = notes.lacking, notes.included
 
 
 @dataclass(frozen=True)
