@@ -220,7 +220,6 @@ def make_xmp(inside: str) -> bytes:
 
 
 def test_an_xmp_beside_a_picture_is_read_with_its_name_as_the_source(tmp_path: Path) -> None:
-    pytest.importorskip("viewfinder.pictures.facts.xmp")
     words = "<dc:subject><rdf:Bag><rdf:li>beach</rdf:li><rdf:li>sun</rdf:li></rdf:Bag></dc:subject>"
     (tmp_path / "a.jpg.xmp").write_bytes(make_xmp(words))
     assert read_sidecar(tmp_path / "a.jpg.xmp") == (Fact("keywords", ("beach", "sun"), "a.jpg.xmp: dc:subject"),)
@@ -237,7 +236,6 @@ def test_an_xmp_beside_a_picture_is_read_with_its_name_as_the_source(tmp_path: P
     ],
 )
 def test_a_damaged_or_hostile_xmp_gives_nothing_and_takes_no_time(tmp_path: Path, data: bytes) -> None:
-    pytest.importorskip("viewfinder.pictures.facts.xmp")
     (tmp_path / "a.xmp").write_bytes(data)
     started = time.process_time()
     assert read_sidecar(tmp_path / "a.xmp") == ()

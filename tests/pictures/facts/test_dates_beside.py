@@ -10,8 +10,7 @@ from PIL import Image
 
 from viewfinder.pictures.facts.beside import Neighbours
 from viewfinder.pictures.facts.model import Fact
-
-reader = pytest.importorskip("viewfinder.pictures.facts.reader")
+from viewfinder.pictures.facts.reader import read_facts
 
 XMP = """<?xpacket begin='' id='W5M0MpCehiHzreSzNTczkc9d'?><x:xmpmeta xmlns:x='adobe:ns:meta/'>
 <rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#'><rdf:Description rdf:about=''
@@ -93,7 +92,7 @@ def test_a_day_that_stands_beside_a_picture_is_known_with_its_source(case: str, 
     picture = tmp_path / next(iter(files))
     Image.new("RGB", (8, 8), "teal").save(picture)
     sidecars = Neighbours.of(path.name for path in tmp_path.iterdir()).find(picture.name)
-    facts = reader.read_facts(
+    facts = read_facts(
         picture.read_bytes(),
         {".jpg": "JPEG", ".png": "PNG"}[picture.suffix],
         picture,
@@ -109,7 +108,7 @@ def test_the_camera_s_own_date_counts_before_what_stands_beside_the_picture(tmp_
     exif.get_ifd(0x8769)[0x9003] = "2019:07:14 10:03:00"
     Image.new("RGB", (8, 8), "teal").save(picture, exif=exif)
     sidecar.write_text(takeout(picture.name, "1000000000"))
-    facts = reader.read_facts(picture.read_bytes(), "JPEG", picture, [sidecar])
+    facts = read_facts(picture.read_bytes(), "JPEG", picture, [sidecar])
     assert [fact.values for fact in facts if fact.name == "captured"] == [("2019-07-14T10:03:00",)]
 
 
@@ -121,6 +120,6 @@ def test_what_programs_write_beside_the_file_counts_before_the_words_in_it_and_l
     </rdf:RDF></x:xmpmeta>"""
     Image.new("RGB", (8, 8), "teal").save(picture, xmp=inside.format(rating=2, word="sea").encode())
     sidecar.write_text(inside.format(rating=4, word="beach"))
-    facts = reader.read_facts(picture.read_bytes(), "JPEG", picture, [sidecar])
+    facts = read_facts(picture.read_bytes(), "JPEG", picture, [sidecar])
     assert [(fact.values, fact.source) for fact in facts if fact.name == "rating"] == [(("4",), "a.xmp: xmp:Rating")]
     assert {value for fact in facts if fact.name == "keywords" for value in fact.values} == {"sea", "beach"}

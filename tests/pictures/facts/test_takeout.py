@@ -128,6 +128,10 @@ def test_halves_of_characters_and_commands_to_a_terminal_do_not_get_through(tmp_
     assert facts == (Fact("description", ("[31mred\nline 2J",), "a[31m.jpg.json: description"),)
 
 
+def test_what_a_camera_wrote_in_place_of_a_description_is_none(tmp_path: Path) -> None:
+    assert "description" not in read(tmp_path, BEACH | {"description": "OLYMPUS DIGITAL CAMERA         "})
+
+
 def test_people_are_read_up_to_a_limit(tmp_path: Path) -> None:
     crowd = [{"name": f"guest {number}"} for number in range(5_000)]
     assert len(read(tmp_path, BEACH | {"people": crowd})["persons"]) == 1_000

@@ -15,7 +15,6 @@ from viewfinder.pictures.facts.model import merge_facts
 
 @pytest.fixture
 def picture(tmp_path: Path) -> Path:
-    pytest.importorskip("viewfinder.pictures.facts.xmp")
     Image.new("RGB", (8, 8), "teal").save(tmp_path / "a.jpg")
     return tmp_path / "a.jpg"
 

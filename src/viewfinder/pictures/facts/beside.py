@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import stat
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -185,10 +185,22 @@ def read_sidecar(path: Path, picture: str = "") -> tuple[Fact, ...]:
 
         return tuple(read_xmp(data, f"{path.name}:"))
     if path.name.lower() in picasa.NAMES:
-        return tuple(picasa.read_picasa(data, path.name, picture)) if picture else ()
-    if flickr.is_flickr_name(path.name):
-        return tuple(flickr.read_flickr(data, path.name))
-    return tuple(takeout.read_takeout(data, path.name, picture))
+        facts = picasa.read_picasa(data, path.name, picture) if picture else []
+    elif flickr.is_flickr_name(path.name):
+        facts = flickr.read_flickr(data, path.name)
+    else:
+        facts = takeout.read_takeout(data, path.name, picture)
+    return tuple(_keep_words(facts))
+
+
+def _keep_words(facts: Iterable[Fact]) -> Iterator[Fact]:
+    """The facts without what cameras write where a person's words belong, which Google takes over from the picture."""
+    from viewfinder.pictures.facts.words import keep_words
+
+    for fact in facts:
+        values = keep_words(fact.values) if fact.name in ("title", "description", "keywords") else fact.values
+        if values:
+            yield Fact(fact.name, values, fact.source)
 
 
 def _read_small_file(path: Path) -> bytes:
