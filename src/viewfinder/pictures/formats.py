@@ -20,9 +20,6 @@ from typing import Any, Protocol, runtime_checkable
 from PIL import ExifTags, Image, ImageFile, ImageOps
 
 from viewfinder.errors import BadInput, PictureError, advise_extra
-from viewfinder.pictures.facts.exif import Directories, name_camera, read_exif_dates
-from viewfinder.pictures.facts.model import find_value
-from viewfinder.pictures.facts.words import clean_text
 from viewfinder.plugins import Plugins, warn_of_part
 
 _COMMON = (
@@ -116,6 +113,9 @@ def show_first_bytes(data: bytes) -> str:
 
 def read_capture_date(exif: Image.Exif) -> str | None:
     """When the picture was taken, else digitized, as ISO 8601 in the camera's own time; None if absent or nonsense."""
+    from viewfinder.pictures.facts.exif import Directories, read_exif_dates
+    from viewfinder.pictures.facts.model import find_value
+
     try:
         details = exif.get_ifd(ExifTags.IFD.Exif)
     except Exception:  # whatever a broken block makes Pillow raise, the pixels are still good
@@ -125,6 +125,9 @@ def read_capture_date(exif: Image.Exif) -> str | None:
 
 def read_camera(exif: Image.Exif) -> str | None:
     """Maker and model, the maker not twice; None if unknown."""
+    from viewfinder.pictures.facts.exif import name_camera
+    from viewfinder.pictures.facts.words import clean_text
+
     return name_camera(clean_text(exif.get(ExifTags.Base.Make)), clean_text(exif.get(ExifTags.Base.Model)))
 
 

@@ -1,6 +1,6 @@
 """The blocks of EXIF, XMP, IPTC and texts in a file, taken from its container without a look at the pixels.
 
-`find_blocks` knows every format; `boxes` takes apart those in ISO's boxes (HEIC, AVIF, CR3, JPEG XL), `png_chunks` PNG.
+`embedded.find_blocks` chooses the module that takes a format apart.
 """
 
 from __future__ import annotations

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, date, datetime, timedelta
-from email.utils import parsedate_to_datetime
 
 MAX_DATE_LENGTH = 64
 """Characters of a text that may be a date; a longer one is none."""
@@ -118,6 +117,8 @@ def read_iptc_date(day: str, time: str) -> str | None:
 
 def read_written_date(text: str) -> str | None:
     """A date as mails write it, which PNG recommends ("14 Jul 2019 10:03:00 +0200"), or as `read_date` knows it."""
+    from email.utils import parsedate_to_datetime
+
     if len(text) > MAX_DATE_LENGTH:
         return None
     if (said := read_date(text)) is not None:
