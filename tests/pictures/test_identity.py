@@ -246,6 +246,19 @@ def test_a_bare_jpeg_xl_codestream_is_the_same_picture_in_boxes() -> None:
     assert identity(bare) == identity(start + exif + whole) == identity(start + parts + exif)
 
 
+def test_a_jpeg_packed_as_jpeg_xl_is_known_again_after_an_edit(tmp_path: Path) -> None:
+    pytest.importorskip("pillow_jxl")
+    (tmp_path / "a.jpg").write_bytes(file_of("JPEG"))
+    with Image.open(tmp_path / "a.jpg") as image:
+        image.save(tmp_path / "b.jxl", lossless_jpeg=True)
+    data = (tmp_path / "b.jxl").read_bytes()
+    assert b"jbrd" in data
+    assert identity(edit_with_exiftool(data, "JXL", tmp_path, ["-XMP:Subject+=beach"])) == identity(data)
+    exif = struct.pack("<2sHIHHHIHHI", b"II", 42, 8, 1, 274, 3, 1, 6, 0, 0)
+    turned = data + struct.pack(">I4sI", 12 + len(exif), b"Exif", 0) + exif
+    assert identity(turned) == identity(data)[:-1] + "6"
+
+
 def big_tiff(data: bytes) -> bytes:
     """A BigTIFF of the pixels of a plain little-endian TIFF with one strip; its directory lies behind the pixels."""
     image = Image.open(BytesIO(data))
@@ -336,8 +349,19 @@ def test_a_canon_raw_is_its_media_data() -> None:
     assert identity(cr3(6, b"", b"media")) != identity(cr3(6, b"", b"medic"))
 
 
+def test_a_raw_file_has_one_identity_however_it_is_announced() -> None:
+    assert hash_pixels(dng(), "RAW") == hash_pixels(dng(), "TIFF")
+
+
 def test_formats_that_cannot_be_taken_apart_are_hashed_whole() -> None:
-    for data in (file_of("BMP"), b"\xff\xd8\xffnot a jpeg at all", b"GIF89a", b"\0\0\0\x18ftypheic", b"II*\0"):
+    for data in (
+        file_of("BMP"),
+        b"\xff\xd8\xffnot a jpeg at all",
+        b"GIF89a",
+        b"\0\0\0\x18ftypheic",
+        b"II*\0",
+        b"II*\0\x08\0\0\0IIII" + bytes(99),
+    ):
         assert identity(data) == f"{picture_id(data)}/1"
     assert hash_pixels(b"a format of another package", "OTHER") == f"{picture_id(b'a format of another package')}/1"
 

@@ -39,7 +39,10 @@ def hash_pixels(data: bytes, announced: str) -> str:
     `announced` is what `formats.detect_format` says of the file. Never raises for what a file holds.
     """
     if (hash_parts := _HASHERS.get(announced)) is not None:
-        digest = _Digest(announced, budget=2 * len(data) + 100_000)
+        label = (
+            "TIFF" if announced == "RAW" else announced
+        )  # some raw files are announced as the one, some as the other
+        digest = _Digest(label, budget=2 * len(data) + 100_000)
         try:
             orientation = hash_parts(data, digest)
             return f"{_write_uuid(digest.finish())}/{orientation}"
@@ -272,6 +275,8 @@ def _hash_tiff(data: bytes, digest: _Digest) -> int:
     """Of all full pictures in the file, in its order; so a new preview leaves a raw file what it is."""
     if data[:4] == b"IIU\0":
         return _hash_rw2(data, digest)
+    if data[8:12] in (b"IIII", b"MMMM"):  # Phase One, Leaf: what the sensor saw lies outside of TIFF's structure
+        raise _Unreadable
     orientation = 1
     full: list[Directory] = []
     reduced: list[Directory] = []
@@ -433,16 +438,19 @@ def _turn_further(orientation: int, then: int) -> int:
 
 
 def _hash_jpeg_xl(data: bytes, digest: _Digest) -> int:
-    """The codestream says which way is up, and decoders obey it; what EXIF says of it does not count."""
-    pieces = [memoryview(data)]
-    if data[:2] != b"\xff\x0a":
-        boxes = list(iso_boxes.iterate_boxes(data))
-        pieces = [box.payload for box in boxes if box.kind == b"jxlc"]
-        pieces += [box.payload[4:] for box in boxes if box.kind == b"jxlp"]  # numbered, in order
-    if not pieces:
+    """The codestream says which way is up, and decoders obey it; EXIF counts only where an old JPEG is restored."""
+    if data[:2] == b"\xff\x0a":
+        digest.add(b"codestream", [data])
+        return 1
+    boxes: dict[bytes, list[memoryview]] = {}
+    for box in iso_boxes.iterate_boxes(data):
+        boxes.setdefault(box.kind, []).append(box.payload)
+    parts = [part[4:] for part in boxes.get(b"jxlp", ())]  # numbered, in order
+    if not (pieces := boxes.get(b"jxlc", []) + parts):
         raise _Unreadable
     digest.add(b"codestream", pieces)
-    return 1
+    exif = boxes.get(b"Exif", [memoryview(b"")])[0]
+    return tiff_tags.read_exif_orientation(exif[4:]) if b"jbrd" in boxes else 1
 
 
 _HASHERS: dict[str, Callable[[bytes, _Digest], int]] = {
