@@ -393,6 +393,33 @@ def test_a_tiff_that_claims_its_bytes_over_and_over_costs_no_more_than_its_size(
     assert hash_pixels(bytes(data), "TIFF") == hash_pixels(bytes(data), "")
 
 
+def test_a_text_that_unpacks_to_very_much_is_not_unpacked() -> None:
+    data = file_of("PNG")
+    bomb = b"zTXtRaw profile type exif\0\0" + zlib.compress(b"\n" * 50_000_000)
+    chunk = struct.pack(">I", len(bomb) - 4) + bomb + struct.pack(">I", zlib.crc32(bomb))
+    many = data[:33] + chunk * 2_000 + data[33:]  # a hundred gigabytes
+    assert identity(many) == identity(data)
+
+
+def test_exif_in_a_text_chunk_of_png_says_which_way_is_up(tmp_path: Path) -> None:
+    """As ImageMagick writes it; Pillow reads it too."""
+    exif = struct.pack("<2sHIHHHIHHI", b"II", 42, 8, 1, 274, 3, 1, 6, 0, 0)
+    body = b"zTXtRaw profile type exif\0\0" + zlib.compress(f"\nexif\n  {len(exif)}\n{exif.hex()}\n".encode())
+    chunk = struct.pack(">I", len(body) - 4) + body + struct.pack(">I", zlib.crc32(body))
+    data = file_of("PNG")
+    data = data[:33] + chunk + data[33:]
+    assert identity(data).endswith("/6")
+    assert decode(data, limits=Limits(), fit=AtMost(100)).pixels.shape == (64, 48, 3)
+
+
+def test_a_gif_of_very_many_blocks_is_hashed_whole() -> None:
+    start = b"GIF89a" + struct.pack("<HHBBB", 1, 1, 0, 0, 0) + b"," + bytes(9) + b"\2"
+    data = start + b"\1\0" * 3_000_000
+    tiny = start + b"\1\1" * 3_000_000
+    assert hash_pixels(tiny, "GIF") == f"{picture_id(tiny)}/1"
+    assert hash_pixels(data, "GIF").endswith("/1")
+
+
 def test_directories_that_point_at_one_another_end() -> None:
     loop = struct.pack("<2sHIHHHIII", b"II", 42, 8, 1, 256, 4, 1, 8, 8)
     assert hash_pixels(loop, "TIFF").endswith("/1")

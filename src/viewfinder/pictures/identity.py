@@ -161,7 +161,7 @@ def _hash_png(data: bytes, digest: _Digest) -> int:
     view = memoryview(data)
     rows: list[memoryview] = []
     exif: bytes | memoryview | None = None
-    raw_profile: bytes | None = None
+    raw_profile: tuple[bytes, memoryview] | None = None
     at = 8
     for _ in range(_MAX_PARTS):
         kind = data[at + 4 : at + 8]
@@ -176,16 +176,19 @@ def _hash_png(data: bytes, digest: _Digest) -> int:
         elif kind == b"eXIf":
             exif = chunk
         elif kind in (b"tEXt", b"zTXt") and bytes(chunk[: len(_RAW_PROFILE)]) == _RAW_PROFILE:
-            raw_profile = _read_raw_profile(kind, bytes(chunk[len(_RAW_PROFILE) :]))
+            raw_profile = kind, chunk[len(_RAW_PROFILE) :]
         at = end + 4
     else:
         raise _Unreadable
     digest.add(b"IDAT", rows)
-    return tiff_tags.read_exif_orientation(exif or raw_profile or b"")
+    if exif is None and raw_profile is not None:  # the last one, once: each may unpack to a thousand times its size
+        exif = _read_raw_profile(*raw_profile)
+    return tiff_tags.read_exif_orientation(exif or b"")
 
 
-def _read_raw_profile(kind: bytes, text: bytes) -> bytes:
+def _read_raw_profile(kind: bytes, body: memoryview) -> bytes:
     """The EXIF block that a text chunk spells in hexadecimal; empty if it is none."""
+    text = bytes(body[:_MAX_RAW_PROFILE])
     try:
         if kind == b"zTXt":
             text = zlib.decompressobj().decompress(text[1:], _MAX_RAW_PROFILE)
@@ -240,6 +243,9 @@ def _hash_gif(data: bytes, digest: _Digest) -> int:
     raise _Unreadable
 
 
+_MAX_SUB_BLOCKS = 2_000_000  # of one frame; honest ones have 255 bytes each
+
+
 def _measure_colour_table(flags: int) -> int:
     return 3 << (flags & 7) + 1 if flags & 0x80 else 0
 
@@ -247,12 +253,14 @@ def _measure_colour_table(flags: int) -> int:
 def _skip_sub_blocks(data: bytes, at: int) -> int:
     """Where what follows a chain of blocks begins; each begins with its length, the last has none."""
     end = len(data)
-    while at < end:
+    for _ in range(_MAX_SUB_BLOCKS):
+        if at >= end:
+            return end
         size = data[at]
         at += 1 + size
         if size == 0:
             return at
-    return end
+    raise _Unreadable
 
 
 # TIFF and raw formats built on it
