@@ -302,6 +302,15 @@ def test_a_deep_page_over_the_limit_is_refused_before_it_is_read() -> None:
         decode(huge, limits=Limits(), fit=FULL)
 
 
+def test_strips_that_claim_the_same_bytes_over_and_over_are_refused() -> None:
+    data = bytearray(tiff(noise(400, 4, 3, "u2"), RGB, rows=1))
+    at = data.index(struct.pack("<HHI", 279, 4, 400)) + 8
+    place = int.from_bytes(data[at : at + 4], "little")
+    data[place : place + 1600] = struct.pack("<I", 9_000) * 400
+    with pytest.raises(PictureError, match="damaged TIFF: strips or tiles overlap"):
+        decode(bytes(data), limits=Limits(), fit=FULL)
+
+
 @pytest.mark.parametrize("share", [0.2, 0.5])
 def test_a_cut_off_deep_page_is_refused_in_one_line(share: float) -> None:
     data = tiff(noise(50, 50, 3, "f4"), RGB, compression=8, predictor=3)

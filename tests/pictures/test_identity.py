@@ -246,6 +246,19 @@ def test_a_bare_jpeg_xl_codestream_is_the_same_picture_in_boxes() -> None:
     assert identity(bare) == identity(start + exif + whole) == identity(start + parts + exif)
 
 
+def test_a_jpeg_packed_as_jpeg_xl_is_known_again_after_an_edit(tmp_path: Path) -> None:
+    pytest.importorskip("pillow_jxl")
+    (tmp_path / "a.jpg").write_bytes(file_of("JPEG"))
+    with Image.open(tmp_path / "a.jpg") as image:
+        image.save(tmp_path / "b.jxl", lossless_jpeg=True)
+    data = (tmp_path / "b.jxl").read_bytes()
+    assert b"jbrd" in data
+    assert identity(edit_with_exiftool(data, "JXL", tmp_path, ["-XMP:Subject+=beach"])) == identity(data)
+    exif = struct.pack("<2sHIHHHIHHI", b"II", 42, 8, 1, 274, 3, 1, 6, 0, 0)
+    turned = data + struct.pack(">I4sI", 12 + len(exif), b"Exif", 0) + exif
+    assert identity(turned) == identity(data)[:-1] + "6"
+
+
 def big_tiff(data: bytes) -> bytes:
     """A BigTIFF of the pixels of a plain little-endian TIFF with one strip; its directory lies behind the pixels."""
     image = Image.open(BytesIO(data))
@@ -336,8 +349,19 @@ def test_a_canon_raw_is_its_media_data() -> None:
     assert identity(cr3(6, b"", b"media")) != identity(cr3(6, b"", b"medic"))
 
 
+def test_a_raw_file_has_one_identity_however_it_is_announced() -> None:
+    assert hash_pixels(dng(), "RAW") == hash_pixels(dng(), "TIFF")
+
+
 def test_formats_that_cannot_be_taken_apart_are_hashed_whole() -> None:
-    for data in (file_of("BMP"), b"\xff\xd8\xffnot a jpeg at all", b"GIF89a", b"\0\0\0\x18ftypheic", b"II*\0"):
+    for data in (
+        file_of("BMP"),
+        b"\xff\xd8\xffnot a jpeg at all",
+        b"GIF89a",
+        b"\0\0\0\x18ftypheic",
+        b"II*\0",
+        b"II*\0\x08\0\0\0IIII" + bytes(99),
+    ):
         assert identity(data) == f"{picture_id(data)}/1"
     assert hash_pixels(b"a format of another package", "OTHER") == f"{picture_id(b'a format of another package')}/1"
 
@@ -367,6 +391,33 @@ def test_a_tiff_that_claims_its_bytes_over_and_over_costs_no_more_than_its_size(
         data += struct.pack("<HHII", number, kind, many, value)
     data += bytes(4) + struct.pack("<I", 40_000) * count + bytes(40_000)
     assert hash_pixels(bytes(data), "TIFF") == hash_pixels(bytes(data), "")
+
+
+def test_a_text_that_unpacks_to_very_much_is_not_unpacked() -> None:
+    data = file_of("PNG")
+    bomb = b"zTXtRaw profile type exif\0\0" + zlib.compress(b"\n" * 50_000_000)
+    chunk = struct.pack(">I", len(bomb) - 4) + bomb + struct.pack(">I", zlib.crc32(bomb))
+    many = data[:33] + chunk * 2_000 + data[33:]  # a hundred gigabytes
+    assert identity(many) == identity(data)
+
+
+def test_exif_in_a_text_chunk_of_png_says_which_way_is_up(tmp_path: Path) -> None:
+    """As ImageMagick writes it; Pillow reads it too."""
+    exif = struct.pack("<2sHIHHHIHHI", b"II", 42, 8, 1, 274, 3, 1, 6, 0, 0)
+    body = b"zTXtRaw profile type exif\0\0" + zlib.compress(f"\nexif\n  {len(exif)}\n{exif.hex()}\n".encode())
+    chunk = struct.pack(">I", len(body) - 4) + body + struct.pack(">I", zlib.crc32(body))
+    data = file_of("PNG")
+    data = data[:33] + chunk + data[33:]
+    assert identity(data).endswith("/6")
+    assert decode(data, limits=Limits(), fit=AtMost(100)).pixels.shape == (64, 48, 3)
+
+
+def test_a_gif_of_very_many_blocks_is_hashed_whole() -> None:
+    start = b"GIF89a" + struct.pack("<HHBBB", 1, 1, 0, 0, 0) + b"," + bytes(9) + b"\2"
+    data = start + b"\1\0" * 3_000_000
+    tiny = start + b"\1\1" * 3_000_000
+    assert hash_pixels(tiny, "GIF") == f"{picture_id(tiny)}/1"
+    assert hash_pixels(data, "GIF").endswith("/1")
 
 
 def test_directories_that_point_at_one_another_end() -> None:

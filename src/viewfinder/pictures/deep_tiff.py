@@ -211,6 +211,8 @@ def _uncompress(page: _Page, plane: int, channels: int) -> NDArray[np.uint8]:
     if len(starts) != count or len(sizes) != count or min(starts) < 0 or min(sizes) < 0:
         raise ValueError("strips or tiles are missing")
     pieces = [page.data[start : start + size] for start, size in zip(starts, sizes, strict=True)]
+    if sum(map(len, pieces)) > len(page.data):
+        raise ValueError("strips or tiles overlap")
     with Image.open(BytesIO(_write_grey_tiff(tags, places, lengths, pieces)), formats=("TIFF",)) as image:
         image.load()
         return np.frombuffer(image.tobytes(), np.uint8).reshape(page.height, -1)

@@ -6,7 +6,6 @@ package. Nothing that a camera wrote fails a picture.
 
 from __future__ import annotations
 
-import re
 import struct
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -19,7 +18,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from PIL import ExifTags, Image, ImageFile, ImageOps
 
-from viewfinder.errors import BadInput, PictureError, advise_extra
+from viewfinder.errors import BadInput, PictureError, advise_extra, read_text
 from viewfinder.plugins import Plugins, warn_of_part
 
 _COMMON = (
@@ -248,19 +247,9 @@ def is_extension_of_reader(extension: str) -> bool:
     return any(extension in reader.extensions for reader in picture_readers())
 
 
-_BYTES_LITERAL = re.compile(r"""\bb(['"])(.*?)\1""")
-
-
 def say_error(error: BaseException) -> str:
-    """What another package's exception says, as one line of text; some say it in bytes (LibRaw's does).
-
-    >>> say_error(ValueError(b"Input/output error"))
-    'Input/output error'
-    """
-    said = error.args[0] if len(error.args) == 1 else None
-    text = said.decode("utf-8", errors="replace") if isinstance(said, bytes) else str(error)
-    text = _BYTES_LITERAL.sub(r"\2", text)  # bytes that were written into a sentence
-    lines = "".join(letter if letter.isprintable() else "\n" for letter in text).split("\n")
+    """What a library's exception says, as one line."""
+    lines = "".join(letter if letter.isprintable() else "\n" for letter in read_text(error)).split("\n")
     return next((" ".join(line.split()) for line in lines if line.strip()), type(error).__name__)
 
 

@@ -39,7 +39,10 @@ def hash_pixels(data: bytes, announced: str) -> str:
     `announced` is what `formats.detect_format` says of the file. Never raises for what a file holds.
     """
     if (hash_parts := _HASHERS.get(announced)) is not None:
-        digest = _Digest(announced, budget=2 * len(data) + 100_000)
+        label = (
+            "TIFF" if announced == "RAW" else announced
+        )  # some raw files are announced as the one, some as the other
+        digest = _Digest(label, budget=2 * len(data) + 100_000)
         try:
             orientation = hash_parts(data, digest)
             return f"{_write_uuid(digest.finish())}/{orientation}"
@@ -158,7 +161,7 @@ def _hash_png(data: bytes, digest: _Digest) -> int:
     view = memoryview(data)
     rows: list[memoryview] = []
     exif: bytes | memoryview | None = None
-    raw_profile: bytes | None = None
+    raw_profile: tuple[bytes, memoryview] | None = None
     at = 8
     for _ in range(_MAX_PARTS):
         kind = data[at + 4 : at + 8]
@@ -173,16 +176,19 @@ def _hash_png(data: bytes, digest: _Digest) -> int:
         elif kind == b"eXIf":
             exif = chunk
         elif kind in (b"tEXt", b"zTXt") and bytes(chunk[: len(_RAW_PROFILE)]) == _RAW_PROFILE:
-            raw_profile = _read_raw_profile(kind, bytes(chunk[len(_RAW_PROFILE) :]))
+            raw_profile = kind, chunk[len(_RAW_PROFILE) :]
         at = end + 4
     else:
         raise _Unreadable
     digest.add(b"IDAT", rows)
-    return tiff_tags.read_exif_orientation(exif or raw_profile or b"")
+    if exif is None and raw_profile is not None:  # the last one, once: each may unpack to a thousand times its size
+        exif = _read_raw_profile(*raw_profile)
+    return tiff_tags.read_exif_orientation(exif or b"")
 
 
-def _read_raw_profile(kind: bytes, text: bytes) -> bytes:
+def _read_raw_profile(kind: bytes, body: memoryview) -> bytes:
     """The EXIF block that a text chunk spells in hexadecimal; empty if it is none."""
+    text = bytes(body[:_MAX_RAW_PROFILE])
     try:
         if kind == b"zTXt":
             text = zlib.decompressobj().decompress(text[1:], _MAX_RAW_PROFILE)
@@ -237,6 +243,9 @@ def _hash_gif(data: bytes, digest: _Digest) -> int:
     raise _Unreadable
 
 
+_MAX_SUB_BLOCKS = 2_000_000  # of one frame; honest ones have 255 bytes each
+
+
 def _measure_colour_table(flags: int) -> int:
     return 3 << (flags & 7) + 1 if flags & 0x80 else 0
 
@@ -244,12 +253,14 @@ def _measure_colour_table(flags: int) -> int:
 def _skip_sub_blocks(data: bytes, at: int) -> int:
     """Where what follows a chain of blocks begins; each begins with its length, the last has none."""
     end = len(data)
-    while at < end:
+    for _ in range(_MAX_SUB_BLOCKS):
+        if at >= end:
+            return end
         size = data[at]
         at += 1 + size
         if size == 0:
             return at
-    return end
+    raise _Unreadable
 
 
 # TIFF and raw formats built on it
@@ -272,6 +283,8 @@ def _hash_tiff(data: bytes, digest: _Digest) -> int:
     """Of all full pictures in the file, in its order; so a new preview leaves a raw file what it is."""
     if data[:4] == b"IIU\0":
         return _hash_rw2(data, digest)
+    if data[8:12] in (b"IIII", b"MMMM"):  # Phase One, Leaf: what the sensor saw lies outside of TIFF's structure
+        raise _Unreadable
     orientation = 1
     full: list[Directory] = []
     reduced: list[Directory] = []
@@ -433,16 +446,19 @@ def _turn_further(orientation: int, then: int) -> int:
 
 
 def _hash_jpeg_xl(data: bytes, digest: _Digest) -> int:
-    """The codestream says which way is up, and decoders obey it; what EXIF says of it does not count."""
-    pieces = [memoryview(data)]
-    if data[:2] != b"\xff\x0a":
-        boxes = list(iso_boxes.iterate_boxes(data))
-        pieces = [box.payload for box in boxes if box.kind == b"jxlc"]
-        pieces += [box.payload[4:] for box in boxes if box.kind == b"jxlp"]  # numbered, in order
-    if not pieces:
+    """The codestream says which way is up, and decoders obey it; EXIF counts only where an old JPEG is restored."""
+    if data[:2] == b"\xff\x0a":
+        digest.add(b"codestream", [data])
+        return 1
+    boxes: dict[bytes, list[memoryview]] = {}
+    for box in iso_boxes.iterate_boxes(data):
+        boxes.setdefault(box.kind, []).append(box.payload)
+    parts = [part[4:] for part in boxes.get(b"jxlp", ())]  # numbered, in order
+    if not (pieces := boxes.get(b"jxlc", []) + parts):
         raise _Unreadable
     digest.add(b"codestream", pieces)
-    return 1
+    exif = boxes.get(b"Exif", [memoryview(b"")])[0]
+    return tiff_tags.read_exif_orientation(exif[4:]) if b"jbrd" in boxes else 1
 
 
 _HASHERS: dict[str, Callable[[bytes, _Digest], int]] = {
