@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from viewfinder.library import Library
-from viewfinder.search.hits import Hit, PicturePath
 from viewfinder.pictures import formats
+from viewfinder.search.hits import Hit, PicturePath
 from viewfinder.server.pictures.library import FORMATS, make_hits
 from viewfinder.store.rows import FileRecord, PictureRow, pictures_to_arrow
 from viewfinder.store.snapshot import Snapshot
