@@ -13,6 +13,9 @@ from collections.abc import Callable
 TRASH, SNAPSHOTS, SYSTEM, PREVIEWS, NOMEDIA = "trash", "snapshots", "system", "previews", "nomedia"
 """Reasons, as `WalkNotes.left_out` has them."""
 
+IGNORE_FILE = ".viewfinderignore"
+"""A file with the user's own rules (`ignoring`)."""
+
 NOMEDIA_FILE = ".nomedia"
 """A file that says, as Android has it, that nothing in its folder belongs in a gallery."""
 
