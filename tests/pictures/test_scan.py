@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -15,7 +14,9 @@ from hypothesis import strategies as st
 from pathspec import GitIgnoreSpec
 
 from viewfinder.errors import BadInput
-from viewfinder.pictures.scan import FoundFile, Scan, _Rule, printable_path, scan, walk
+from viewfinder.pictures import ignoring
+from viewfinder.pictures.ignoring import Rule
+from viewfinder.pictures.scan import FoundFile, Scan, printable_path, scan, walk
 
 WithoutRoot = Callable[[], AbstractContextManager[None]]
 
@@ -379,12 +380,12 @@ def test_rules_mean_what_they_mean_to_pathspec(rule: str, name: str) -> None:
         theirs = GitIgnoreSpec.from_lines([rule], backend="simple")
     except ValueError:
         return
-    ours = GitIgnoreSpec.from_lines(_Rule, [rule], backend="simple")
+    ours = GitIgnoreSpec.from_lines(Rule, [rule], backend="simple")
     assert ours.check_file(name).include == theirs.check_file(name).include
 
 
 def test_rules_that_take_too_long_are_given_up_and_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules["viewfinder.pictures.scan"], "MAX_RULES_S", -1.0)
+    monkeypatch.setattr(ignoring, "MAX_RULES_S", -1.0)
     put(tmp_path / "a.jpg")
     (tmp_path / ".viewfinderignore").write_text("*.jpg\n")
     found = scan([tmp_path])

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from viewfinder.pictures import formats
+from viewfinder.pictures.left_out import explain_folder
 from viewfinder.pictures.scan import scan
 from viewfinder.pictures.walk_notes import (
     MAX_EXAMPLES,
@@ -157,3 +162,35 @@ def test_what_is_left_out_in_one_line_with_the_way_to_take_it() -> None:
 
 def test_sidecars_are_told_with_their_kinds() -> None:
     assert describe_sidecars({"XMP": 2, "Takeout": 1}) == "1 Takeout sidecar, 2 XMP sidecars"
+
+
+NAMES = st.sampled_from(
+    ["a", "IMG_1", "日本", ".hidden", "Takeout", "Trash", "thumbs", "upload", "P.photoslibrary", "resources"]
+)
+ENDINGS = st.sampled_from(["", ".jpg", ".jpg.xmp", ".xmp", ".jpg.json", ".json", ".mp4", ".raw", ".nomedia", ".txt"])
+
+
+def count_entered(folder: Path, *, is_root: bool = True) -> int:
+    """The files in folders that a walk enters, counted in the obvious way."""
+    entries = sorted(folder.iterdir())
+    if not is_root and any(entry.name == ".nomedia" for entry in entries):
+        return 0
+    entered = [it for it in entries if it.is_dir() and it.name[0] != "." and not explain_folder(str(folder), it.name)]
+    return sum(it.is_file() for it in entries) + sum(count_entered(it, is_root=False) for it in entered)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.tuples(st.lists(NAMES, max_size=3), NAMES, ENDINGS), max_size=25))
+def test_whatever_lies_in_a_folder_the_counts_add_up(files: list[tuple[list[str], str, str]]) -> None:
+    with TemporaryDirectory() as scratch:
+        root = Path(scratch, "root")
+        root.mkdir()
+        for folders, name, ending in files:
+            with suppress(OSError):  # a folder where a file is to be, or the other way round
+                put(root.joinpath(*folders, ending if ending == ".nomedia" else name + ending))
+        notes = WalkNotes()
+        found = scan([root], notes=notes)
+        counted = sum(notes.passed_over.values()) + sum(notes.sidecars.values())
+        counted += sum(left.files for left in notes.left_out.values())
+        assert len(found.files) + counted == count_entered(root)
+        assert not found.unreadable

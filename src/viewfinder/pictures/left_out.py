@@ -13,6 +13,9 @@ from collections.abc import Callable
 TRASH, SNAPSHOTS, SYSTEM, PREVIEWS, NOMEDIA = "trash", "snapshots", "system", "previews", "nomedia"
 """Reasons, as `WalkNotes.left_out` has them."""
 
+IGNORE_FILE = ".viewfinderignore"
+"""A file with the user's own rules (`ignoring`)."""
+
 NOMEDIA_FILE = ".nomedia"
 """A file that says, as Android has it, that nothing in its folder belongs in a gallery."""
 
@@ -106,9 +109,8 @@ def _is_made_of_apple_originals(parent: str, low: str, above: str) -> bool:
 def _is_made_by_server(parent: str, low: str, above: str, is_folder: Callable[[str], bool]) -> bool:
     """Whether a folder holds what Immich, PhotoPrism, Nextcloud, Plex or Capture One made of pictures."""
     if low in _IMMICH_MADE:
-        siblings = [name for name in ("library", "upload", *_IMMICH_MADE) if name != low]
-        here = sum(is_folder(f"{parent}/{name}") for name in siblings)
-        return here >= 2 or os.path.exists(f"{parent}/{low}/.immich")  # noqa: PTH110
+        beside = any(is_folder(f"{parent}/{name}") for name in ("upload", "library", *(_IMMICH_MADE - {low})))
+        return beside or os.path.exists(f"{parent}/{low}/.immich")  # noqa: PTH110
     if above == "storage":  # PhotoPrism's, beside `originals`
         return low == "cache" or (low == "sidecar" and is_folder(f"{parent}/cache"))
     if above.startswith("appdata_"):  # Nextcloud's

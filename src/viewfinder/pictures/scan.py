@@ -11,18 +11,19 @@ import stat
 from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from time import perf_counter
-from typing import NamedTuple
-
-from pathspec import GitIgnoreSpec
-from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
+from typing import TYPE_CHECKING, NamedTuple
 
 from viewfinder.errors import BadInput
 from viewfinder.pictures import formats
-from viewfinder.pictures.facts.beside import Neighbours, may_be_sidecar, name_sidecar_kind
 from viewfinder.pictures.facts.stamps import make_stamp
-from viewfinder.pictures.left_out import NOMEDIA, NOMEDIA_FILE, SYSTEM, explain_file, explain_folder
+from viewfinder.pictures.left_out import IGNORE_FILE, NOMEDIA, NOMEDIA_FILE, SYSTEM, explain_file, explain_folder
 from viewfinder.pictures.walk_notes import HIDDEN, IGNORED, LIBRARIES, WalkNotes
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+    from viewfinder.pictures.facts.beside import Neighbours
+    from viewfinder.pictures.ignoring import IgnoreFile, IgnoreRules
 
 
 @dataclass(frozen=True)
@@ -106,10 +107,12 @@ def walk(
     Raises:
         BadInput: a root does not exist, or a pattern makes no sense.
     """
+    from viewfinder.pictures.ignoring import IgnoreRules, compile_patterns
+
+    places = [str(absolute_root(root)) for root in roots]
     included = compile_patterns(include) if include else None
-    return _Walk(follow_links, included, WalkNotes() if notes is None else notes, signature).roots(
-        [str(absolute_root(root)) for root in roots]
-    )
+    walked = _Walk(follow_links, included, WalkNotes() if notes is None else notes, signature, IgnoreRules())
+    return walked.roots(places)
 
 
 def printable_path(path: str | Path) -> Path:
@@ -158,9 +161,10 @@ class _Walk:
     included: GitIgnoreSpec | None
     notes: WalkNotes
     signature: int
+    no_rules: IgnoreRules
     entered: set[tuple[int, int]] = field(default_factory=set)
     links: list[_Folder] = field(default_factory=list)
-    ignoring: list[_IgnoreFile] = field(default_factory=list)
+    ignoring: list[IgnoreFile] = field(default_factory=list)
     lacking: frozenset[str] = field(default_factory=formats.extensions_lacking)
     plain_stamp: int = field(init=False)
     last_named: tuple[str, Neighbours | None] | None = None
@@ -176,7 +180,7 @@ class _Walk:
             elif is_library(path):
                 yield _refuse(path, "this is a viewfinder library, not a folder of pictures")
             else:
-                yield from self._walk_tree(_Folder(path, path, IgnoreRules()))
+                yield from self._walk_tree(_Folder(path, path, self.no_rules))
         while self.links:
             # In waves, shortest name first: of several links to one folder always the same one is followed.
             wave, self.links = sorted(self.links, key=lambda link: (len(link.path), link.path)), []
@@ -236,6 +240,8 @@ class _Walk:
         A pass of its own: a picture may be listed before its sidecars, and to keep the whole listing of a folder with
         a million files would take hundreds of megabytes.
         """
+        from viewfinder.pictures.facts.beside import may_be_sidecar
+
         is_nomedia, names = False, []
         with os.scandir(folder.path) as listing:
             for entry in listing:
@@ -260,7 +266,7 @@ class _Walk:
         self, listing: Iterable[os.DirEntry[str]], folder: _Folder, sidecars: Collection[str], below: list[_Folder]
     ) -> Iterator[FoundFile | UnreadablePlace]:
         """A folder's files; the folders in it go to `below`."""
-        neighbours = Neighbours.of(sidecars, _list_others(folder.path)) if sidecars else None
+        neighbours = _find_neighbours(folder.path, sidecars)
         told: set[str] = set()
         rules = folder.rules
         for entry in listing:
@@ -287,14 +293,21 @@ class _Walk:
                     yield refused
             elif (found := self._note_file(entry, inner, neighbours, told)) is not None:
                 yield found
+        self._count_sidecars(told)
         for name in sidecars:
-            self._count_sidecar(name, folder, belongs=name in told)
+            if name not in told:
+                self._note_orphan(name, folder)
 
-    def _count_sidecar(self, name: str, folder: _Folder, *, belongs: bool) -> None:
-        """A file that might tell about a picture, and does so if it belongs to one; else it is a file like others."""
-        if belongs:
+    def _count_sidecars(self, names: Iterable[str]) -> None:
+        """Files that tell about pictures beside them, by the programs that wrote them."""
+        from viewfinder.pictures.facts.beside import name_sidecar_kind
+
+        for name in names:
             self.notes.count_sidecar(name_sidecar_kind(name))
-        elif folder.left_out is None and name.startswith("."):
+
+    def _note_orphan(self, name: str, folder: _Folder) -> None:
+        """A file that might tell about a picture, but belongs to none, is a file like others."""
+        if folder.left_out is None and name.startswith("."):
             self.notes.leave_out(HIDDEN, _name_below(f"{folder.path}/{name}", folder.root), folder=False)
         elif folder.left_out is None:
             self.notes.pass_over(_ending_of(name))
@@ -379,21 +392,25 @@ class _Walk:
             self.notes.miss(ending)
         if self.last_named is None or self.last_named[0] != parent:  # a shell names the files of a folder in a row
             try:
-                _, names = self._find_special_names(_Folder(parent, parent, IgnoreRules()))
-                self.last_named = (parent, Neighbours.of(names, _list_others(parent)))
+                _, names = self._find_special_names(_Folder(parent, parent, self.no_rules))
+                self.last_named = (parent, _find_neighbours(parent, names))
             except OSError:  # files may be read in a folder that may not be listed
                 self.last_named = (parent, None)
         neighbours = self.last_named[1]
         beside = () if neighbours is None else neighbours.find(name)
-        for sidecar in beside:
-            self.notes.count_sidecar(name_sidecar_kind(sidecar))
+        self._count_sidecars(beside)
         return self._look_at(path, beside)
 
 
-def _list_others(folder: str) -> Iterator[str]:
-    """The names of a folder's files but for what may be sidecars, one by one. Raises OSError."""
-    with os.scandir(folder) as listing:
-        yield from (entry.name for entry in listing if not may_be_sidecar(entry.name))
+def _find_neighbours(folder: str, sidecars: Collection[str]) -> Neighbours | None:
+    """To whom the sidecars in a folder belong; None without any. Raises OSError."""
+    from viewfinder.pictures.facts.beside import Neighbours, may_be_sidecar
+
+    def list_others() -> Iterator[str]:
+        with os.scandir(folder) as listing:
+            yield from (entry.name for entry in listing if not may_be_sidecar(entry.name))
+
+    return Neighbours.of(sidecars, list_others()) if sidecars else None
 
 
 _NO_LINKS = "a link: only folders and files themselves are added here"
@@ -433,108 +450,6 @@ def _is_utf8(name: str) -> bool:
 
 def _explain_error(error: OSError) -> str:
     return (error.strerror or str(error)).lower()
-
-
-IGNORE_FILE = ".viewfinderignore"
-
-
-MAX_RULE_BYTES, MAX_RULES, MAX_DEEP = 100_000, 1_000, 2
-"""The most that an ignore file may hold: bytes, lines, and `**` in a line."""
-
-MAX_RULES_S, MAX_RULES_A_NAME_S = 5.0, 0.001
-"""The time that an ignore file's rules may take, in all and for every name that is looked up."""
-
-
-class _Rule(GitIgnoreSpecPattern):
-    """A line of an ignore file, as git has it, but one that fails in a time linear in the name.
-
-    Between two stars of one name the first place that fits is as good as any, so nothing is tried twice: `*a` twenty
-    times would otherwise take years of a long name.
-    """
-
-    __slots__ = ()
-
-    @classmethod
-    def pattern_to_regex(cls, pattern: str) -> tuple[str | None, bool | None]:  # type: ignore[override]
-        """The expression, and whether it takes or gives back; None for a line that says nothing. Raises ValueError."""
-        if pattern.count("**") > MAX_DEEP:
-            raise ValueError(f"{pattern[:40]!r} has more than {MAX_DEEP} times **")
-        regex, include = super().pattern_to_regex(pattern)
-        if regex is None:
-            return regex, include
-        start, *pieces = regex.split(_STAR)
-        parts = [f"(?>{_STAR}?{piece})" if "/" not in piece.replace("[^/]", "") else _STAR + piece for piece in pieces]
-        return "".join((start, *parts)), include
-
-
-_STAR = "[^/]*"
-
-
-@dataclass(eq=False)
-class _IgnoreFile:
-    """The rules of one folder, and how long they have taken."""
-
-    folder: str
-    spec: GitIgnoreSpec
-    spent: float = 0.0
-    asked: int = 0
-
-    @property
-    def is_given_up(self) -> bool:
-        return self.spent > MAX_RULES_S + MAX_RULES_A_NAME_S * self.asked
-
-    def verdict(self, path: str, *, folder: bool) -> bool | None:
-        """Whether the path is passed over; None where the rules say nothing, or took too long before."""
-        if self.is_given_up:
-            return None
-        started = perf_counter()
-        relative = path[len(self.folder.rstrip("/")) + 1 :] + ("/" if folder else "")
-        verdict = self.spec.check_file(relative).include
-        self.spent, self.asked = self.spent + perf_counter() - started, self.asked + 1
-        return verdict
-
-
-@dataclass(frozen=True)
-class IgnoreRules:
-    """The ignore files that hold in a folder, the outermost first."""
-
-    files: tuple[_IgnoreFile, ...] = ()
-
-    def enter(self, folder: str) -> IgnoreRules:
-        """The rules inside `folder`: these, and those of its ignore file. Raises OSError, ValueError."""
-        file = f"{folder}/{IGNORE_FILE}"
-        try:
-            status = os.stat(file)  # noqa: PTH116
-        except (FileNotFoundError, NotADirectoryError):
-            return self
-        if not stat.S_ISREG(status.st_mode):  # a pipe would be waited for, a device may have no end
-            raise ValueError("not a regular file")
-        with os.fdopen(os.open(file, os.O_RDONLY | os.O_NONBLOCK), "rb") as opened:
-            content = opened.read(MAX_RULE_BYTES + 1)
-        lines = content.decode("utf-8-sig", "surrogateescape").splitlines()
-        if len(content) > MAX_RULE_BYTES or len(lines) > MAX_RULES:
-            raise ValueError(f"over the limit of {MAX_RULES:,} lines and {MAX_RULE_BYTES // 1000} kB")
-        spec = GitIgnoreSpec.from_lines(_Rule, lines, backend="simple")
-        return IgnoreRules((*self.files, _IgnoreFile(folder, spec)))
-
-    def ignore(self, path: str, *, folder: bool) -> bool:
-        """Whether a file or folder is passed over; as in git, the innermost file with an opinion decides."""
-        for file in reversed(self.files):
-            if (verdict := file.verdict(path, folder=folder)) is not None:
-                return verdict
-        return False
-
-
-def compile_patterns(patterns: Sequence[str]) -> GitIgnoreSpec:
-    """The user's patterns of what is to be taken all the same. Raises BadInput: one makes no sense."""
-    if not all(map(str.strip, patterns)):
-        raise BadInput("include '' matches nothing: write a pattern as .gitignore has them, like 'a/*/b'")
-    # In a file a line with # is a remark; here it is a disk station's #recycle.
-    lines = [f"\\{pattern}" if pattern.startswith("#") else pattern for pattern in patterns]
-    try:
-        return GitIgnoreSpec.from_lines(_Rule, lines, backend="simple")
-    except ValueError as error:
-        raise BadInput(f"include: {error}; write patterns as .gitignore has them, like 'a/*/b'") from error
 
 
 def is_library(folder: str) -> bool:

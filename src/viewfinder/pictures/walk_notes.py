@@ -18,7 +18,7 @@ VIDEOS, NO_ENDING, OTHERS = "videos", "no ending", "others"
 
 _VIDEO_ENDINGS = frozenset({
     "3g2", "3gp", "asf", "avi", "divx", "dv", "f4v", "flv", "insv", "lrv", "m2t", "m2ts", "m2v", "m4v", "mkv", "mod",
-    "mov", "mp4", "mpe", "mpeg", "mpg", "mts", "mxf", "ogv", "qt", "rm", "rmvb", "tod", "ts", "vob", "webm", "wmv",
+    "mov", "mp4", "mpe", "mpeg", "mpg", "mts", "mxf", "ogv", "qt", "rm", "rmvb", "tod", "vob", "webm", "wmv",
 })  # fmt: skip
 
 HIDDEN, IGNORED, LIBRARIES = "hidden", "ignored", "libraries"

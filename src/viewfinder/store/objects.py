@@ -16,7 +16,6 @@ from viewfinder.errors import BadInput, LibraryError
 from viewfinder.pictures import FoundFile, UnreadablePlace
 from viewfinder.pictures.formats import EXTENSIONS
 from viewfinder.pictures.left_out import explain_file, explain_folder
-from viewfinder.pictures.scan import compile_patterns
 from viewfinder.pictures.walk_notes import HIDDEN, WalkNotes
 
 _URL = re.compile(r"(s3|gs):/{1,2}([^/]+)/?(.*?)/*")
@@ -72,6 +71,8 @@ def walk_objects(
         BadInput: as `check_url`.
     """
     from pyarrow import fs
+
+    from viewfinder.pictures.ignoring import compile_patterns
 
     check_url(url)
     try:

@@ -59,6 +59,7 @@ FORMATS: dict[str, tuple[str, str]] = {
     "TIFF": ("tif", "image/tiff"),
     "AVIF": ("avif", "image/avif"),
     "HEIF": ("heic", "image/heic"),
+    "JXL": ("jxl", "image/jxl"),
     "RAW": ("dng", "image/x-adobe-dng"),
 }
 """The file name ending of each format, and its media type."""
