@@ -15,6 +15,7 @@ from viewfinder.evaluation.figures import metric_values
 from viewfinder.evaluation.protocols import read_tasks
 from viewfinder.evaluation.replay import RankTable
 from viewfinder.testing import ColourEncoder
+from viewfinder.users import Describer, Person
 
 
 def _titles(folder: Path, split: str | None = None) -> list[str]:
@@ -126,6 +127,19 @@ def test_circo_is_evaluated_by_all_right_pictures_and_kept_with_the_run(tmp_path
     write_run(run)
     again = read_run(tmp_path / "run").tasks[0]
     np.testing.assert_array_equal(metric_values("mAP@5", again.ranks), metric_values("mAP@5", whole.ranks))
+
+
+def _never() -> Describer:
+    raise AssertionError("nobody is asked")
+
+
+def test_a_simulated_user_cannot_talk_in_place_of_queries_with_several_right_pictures(tmp_path: Path) -> None:
+    _write_circo(tmp_path)
+    plan = Plan(system="clip-t", data=tmp_path, protocol="circo", user=Person(_never))
+    with pytest.raises(
+        BadInput, match=r"nothing to evaluate; circo, val: it measures recorded queries.*leave out --user"
+    ):
+        evaluate(plan, ColourEncoder(), tmp_path / "run")
 
 
 def test_a_map_is_the_mean_of_the_queries_own_values() -> None:

@@ -247,7 +247,7 @@ def _read_table_set(folder: Path, file: Path) -> CaptionedSet:
 def _find_beside(table: Path, names: Iterable[str]) -> dict[str, Path]:
     """Where the pictures of a table are: in `images/` (captions.csv), or in any folder beside it."""
     homes = [table.with_name("images")] if table.name == "captions.csv" else list(_list_folders(table.parent))
-    here = [(home, {entry.name for entry in home.iterdir()}) for home in homes if home.is_dir()]
+    here = [(home, {entry.name for entry in _list_entries(home)}) for home in homes]
     found: dict[str, Path] = {}
     for name in names:
         for home, there in here:
@@ -263,7 +263,7 @@ def _list_folders(folder: Path) -> Iterator[Path]:
     for _ in range(3):
         yield from level
         count += len(level)
-        below = (one for place in level for one in sorted(place.iterdir()) if one.is_dir())
+        below = (one for place in level for one in _list_entries(place) if one.is_dir())
         level = [one for one in below if not one.name.startswith(".")][: max(MAX_FOLDERS - count, 0)]
 
 
@@ -502,7 +502,15 @@ KARPATHY_SPLITS = ("train", "restval", "val", "test")
 
 
 def _list_names(folder: Path) -> list[str]:
-    return [entry.name for entry in folder.iterdir()]
+    return [entry.name for entry in _list_entries(folder)]
+
+
+def _list_entries(folder: Path) -> list[Path]:
+    """What lies in a folder; nothing if it cannot be read."""
+    try:
+        return sorted(folder.iterdir())
+    except OSError:
+        return []
 
 
 def _read_karpathy_records(file: Path) -> tuple[dict[str, list[str]], dict[str, str], list[Dropped]]:
@@ -543,7 +551,7 @@ def _read_coco_set(folder: Path) -> CaptionedSet:
         split = file.stem.removeprefix("captions_")
         of_file, left_out = _coco_captions(file)
         dropped += left_out
-        there = set(_list_names(home)) if home.is_dir() else set()
+        there = set(_list_names(home))
         for name, said in of_file.items():
             key = f"{split}/{name}"
             captions[key], parts[key] = said, split

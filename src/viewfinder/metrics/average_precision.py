@@ -30,7 +30,7 @@ def average_precision(
     probability r / n, and then (place - 1) * (r - 1) / (n - 1) more of them are expected above it.
 
     >>> average_precision(5, np.array([0, 2, 9]), np.array([0, 2, 9]))     # (1/1 + 2/3) / min(5, 3)
-    0.5555555555555556
+    0.5555555555555555
 
     Raises:
         ValueError: no right picture, k is below 1, or a rank is negative.
