@@ -144,7 +144,7 @@ def delete_copies(folder: Path, rows: Sequence[PictureRow]) -> None:
     All other files are the user's own and never touched, also where they lie in the library's folder.
     """
     sent, files = folder.resolve() / SENT, [(row.id, Path(it.path)) for row in rows for it in row.files]
-    copies = [str(thumbnail_path(Path(THUMBNAILS), row.id, size)) for row in rows for size in SIZES]
+    copies = _list_thumbnails([row.id for row in rows])
     copies += [f"{SENT}/{file.name}" for picture, file in files if file.parent == sent and file.stem == picture]
     bucket = find_bucket(folder)
     if bucket is not None:
@@ -152,3 +152,17 @@ def delete_copies(folder: Path, rows: Sequence[PictureRow]) -> None:
         return
     for name in copies:
         (folder / name).unlink(missing_ok=True)
+
+
+def delete_thumbnails(folder: Path, pictures: Sequence[str]) -> None:
+    """Deletes the small copies of pictures, which are made again when they are wanted."""
+    copies = _list_thumbnails(pictures)
+    if (bucket := find_bucket(folder)) is not None:
+        bucket.delete_files(copies)
+        return
+    for name in copies:
+        (folder / name).unlink(missing_ok=True)
+
+
+def _list_thumbnails(pictures: Sequence[str]) -> list[str]:
+    return [str(thumbnail_path(Path(THUMBNAILS), picture, size)) for picture in pictures for size in SIZES]

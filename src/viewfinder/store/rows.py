@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from os.path import split
 from pathlib import Path, PurePath
 from typing import Any
@@ -18,17 +18,26 @@ import numpy as np
 from jaxtyping import Bool, Float64, Int32, Int64
 
 from viewfinder.errors import UnknownName, ViewfinderError
+from viewfinder.pictures.facts.model import LIST_NAMES, NAMES, Fact, merge_facts
 from viewfinder.store.tables import FAILURES, PICTURES, table_schema
 from viewfinder.wording.numbers import to_number
 
 
 @dataclass(frozen=True)
 class FileRecord:
-    """One file that holds a picture, as it was when it was read; `mtime_ns` is its time of change."""
+    """One file that holds a picture, as it was when it was read; `mtime_ns` is its time of change.
+
+    Attributes:
+        stamp: stands for all that told of the picture beside the file itself (`FoundFile.stamp`); None: its facts were
+            never read, by an earlier viewfinder.
+        facts: what it and its sidecars say of the picture.
+    """
 
     path: str
     size: int
     mtime_ns: int
+    stamp: int | None = None
+    facts: tuple[Fact, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -37,7 +46,8 @@ class PictureRow:
 
     `width` and `height` are upright pixels, `captured` an ISO date ("2019-07-14T10:03:00"), `attributes` catalogue
     columns; several catalogue rows for one picture give several values. Without files, the picture is gone but still
-    known.
+    known. `pixels` is the hash of its data without metadata, and its orientation (`identity.hash_pixels`); None: not
+    known, as of pictures that an earlier viewfinder added.
     """
 
     id: str
@@ -50,6 +60,12 @@ class PictureRow:
     camera: str | None = None
     captions: tuple[str, ...] = ()
     attributes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    pixels: str | None = None
+
+    @property
+    def known(self) -> tuple[Fact, ...]:
+        """What its files and their sidecars say of it, each with its source, in the order of `facts.model.NAMES`."""
+        return merge_facts(fact for file in self.files for fact in file.facts)
 
     @property
     def path(self) -> Path:
@@ -86,6 +102,15 @@ def pictures_to_arrow(rows: Sequence[PictureRow]) -> Any:
         vars(row)
         | {
             "files": [{"path": pack_text(it.path), "size": it.size, "mtime_ns": it.mtime_ns} for it in row.files],
+            "stamps": [it.stamp for it in row.files],
+            "facts": [
+                {
+                    "file": number, "name": fact.name, "source": pack_text(fact.source),
+                    "values": [pack_text(value) for value in fact.values],
+                }
+                for number, it in enumerate(row.files)
+                for fact in it.facts
+            ],
             "captured": row.captured and pack_text(row.captured),
             "camera": row.camera and pack_text(row.camera),
             "captions": [pack_text(caption) for caption in row.captions],
@@ -140,9 +165,9 @@ def pictures_from_arrow(table: Any) -> list[PictureRow]:
     """Rows of an Arrow table, in its order."""
     return [
         PictureRow(
-            **item
+            **{name: value for name, value in item.items() if name not in ("stamps", "facts")}
             | {
-                "files": tuple(FileRecord(**it | {"path": unpack_text(it["path"])}) for it in item["files"]),
+                "files": _read_files(item),
                 "captured": item["captured"] and unpack_text(item["captured"]),
                 "camera": item["camera"] and unpack_text(item["camera"]),
                 "captions": tuple(map(unpack_text, item["captions"])),
@@ -151,6 +176,29 @@ def pictures_from_arrow(table: Any) -> list[PictureRow]:
         )
         for item in table.to_pylist()
     ]
+
+
+def _read_files(item: Mapping[str, Any]) -> tuple[FileRecord, ...]:
+    """The files of a picture; tables of an earlier viewfinder have neither their stamps nor their facts."""
+    files, stamps = item["files"], item.get("stamps") or ()
+    facts: list[list[Fact]] = [[] for _ in files]
+    for it in item.get("facts") or ():
+        values = tuple(map(unpack_text, it["values"]))
+        facts[it["file"]].append(Fact(it["name"], values, unpack_text(it["source"])))
+    return tuple(
+        FileRecord(unpack_text(it["path"]), it["size"], it["mtime_ns"], stamp, tuple(known))
+        for it, known, (stamp, _) in zip(files, facts, zip_longest(stamps, files), strict=True)
+    )
+
+
+def complete_table(table: Any) -> Any:
+    """A table of pictures with all columns, empty where one of an earlier viewfinder lacks them."""
+    import pyarrow as pa
+
+    for field in table_schema(PICTURES):
+        if field.name not in table.schema.names:
+            table = table.append_column(field, pa.nulls(table.num_rows, field.type))
+    return table
 
 
 def failures_to_arrow(failures: Sequence[Failure]) -> Any:
