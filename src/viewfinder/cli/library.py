@@ -61,6 +61,10 @@ def add(
     ] = None,
     catalogue: Annotated[Path | None, option("TABLE", "What a catalogue says of them, likewise.")] = None,
     key: KeyOption = None,
+    leave_out: Annotated[
+        list[str] | None,
+        option("NAME", "A fact of the files that is not to be kept, from now on; repeatable; none: keep all."),
+    ] = None,
     include: Annotated[
         list[str] | None,
         option("GLOB", "What to take although it is left out: hidden, trash, previews; as in .gitignore; repeatable."),
@@ -91,7 +95,7 @@ def add(
             raise BadInput(f"{root}: no such file or folder; {advice}")
     with _open_or_make_library(library_folder(library), encoder, new=bool(roots), dry_run=dry_run) as collection:
         if dry_run:
-            report = collection.add(*roots, include=include or (), dry_run=True)
+            report = collection.add(*roots, include=include or (), dry_run=True, leave_out=leave_out)
         else:
             prepare_encoder(collection, shown=not as_json, pictures=True)
             with (
@@ -101,7 +105,7 @@ def add(
             ):
                 report = collection.add(
                     *roots, captions=captions, catalogue=catalogue, key=key, include=include or (), workers=workers,
-                    progress=progress, should_stop=interrupts, embedder=embedder,
+                    progress=progress, should_stop=interrupts, embedder=embedder, leave_out=leave_out,
                 )  # fmt: skip
             if not report.stopped and collection.space is not None:
                 _build_index(collection, as_json=as_json)
@@ -183,7 +187,9 @@ def _describe_added(report: AddReport, *, dry_run: bool) -> list[str]:
     rest += [f"note: {line}" for line in report.notes]
     if dry_run:
         waiting = f", {report.quarantined:,} in quarantine" if report.quarantined else ""
-        return [f"{found}: {report.added:,} would be read, {report.unchanged:,} unchanged{waiting}{sidecars}", *rest]
+        again = f" (what is known of {report.reread:,} would be read again)" if report.reread else ""
+        unchanged = f"{report.unchanged:,} unchanged{again}"
+        return [f"{found}: {report.added:,} would be read, {unchanged}{waiting}{sidecars}", *rest]
     numbers = {
         "added": report.added, "changed": report.changed, "moved": report.moved, "unchanged": report.unchanged,
         "copies": report.duplicates, "quarantined": report.quarantined,
@@ -194,8 +200,9 @@ def _describe_added(report: AddReport, *, dry_run: bool) -> list[str]:
         for what, number in numbers.items()
         if number or what == "added"
     ]
+    again = f" (what is known of {report.reread:,} was read again)" if report.reread else ""
     described = f"; {report.described:,} described" if report.described else ""
-    first = f"{found}: {', '.join(counted)}{described}{sidecars and f'{sidecars} read'}"
+    first = f"{found}: {', '.join(counted)}{again}{described}{sidecars and f'{sidecars} read'}"
     bad = list_first(
         [
             f"quarantined: {failure.path}: {failure.reason}"

@@ -7,7 +7,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise, zip_longest
 from os.path import split
@@ -236,6 +236,12 @@ def unpack_text(stored: str) -> str:
 FACTS = ("format", "year", "month", "camera", "folder")
 """Columns of every collection; a catalogue column of the same name takes precedence."""
 
+CAPTURED, FILE = "captured", "file"
+"""Facts to filter by that are not offered as columns: most days, and all file names, have one picture."""
+
+KNOWN = tuple(name for name in NAMES if name not in {CAPTURED, *FACTS})
+"""Columns of collections whose files or sidecars tell them; one of the catalogue takes precedence over these, too."""
+
 MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
@@ -250,13 +256,15 @@ FEW_KINDS, MAX_KINDS = 20, 500
 class AttributeColumn:
     """One column: picture i has the values of `codes[offsets[i]:offsets[i + 1]]`, in the order given.
 
-    `values` stand most frequent first. `offsets` has one entry more than there are pictures.
+    `values` stand most frequent first. `offsets` has one entry more than there are pictures. `of_files`: files fill it,
+    not the catalogue.
     """
 
     name: str
     values: tuple[str, ...]
     offsets: Int64[np.ndarray, " bounds"]
     codes: Int32[np.ndarray, " c"]
+    of_files: bool = False
 
     @staticmethod
     def of(name: str, values_of_pictures: Sequence[Sequence[str]]) -> AttributeColumn:
@@ -280,7 +288,7 @@ class AttributeColumn:
         # Where each code comes from: the start of its picture in the source, plus its distance from the start in the
         # result.
         sources_c = np.repeat(self.offsets[:-1][rows_k] - offsets[:-1], counts_k) + np.arange(offsets[-1])
-        return AttributeColumn(self.name, self.values, offsets, self.codes[sources_c]).sort_by_frequency()
+        return replace(self, offsets=offsets, codes=self.codes[sources_c]).sort_by_frequency()
 
     def sort_by_frequency(self) -> AttributeColumn:
         """This column with its values in the documented order, without those that no picture has."""
@@ -291,7 +299,7 @@ class AttributeColumn:
             return self
         place_v = np.zeros(len(self.values), np.int32)
         place_v[order] = np.arange(len(order), dtype=np.int32)
-        return AttributeColumn(self.name, tuple(self.values[code] for code in order), self.offsets, place_v[self.codes])
+        return replace(self, values=tuple(self.values[code] for code in order), codes=place_v[self.codes])
 
     @cached_property
     def rows(self) -> Int64[np.ndarray, " c"]:
@@ -336,10 +344,16 @@ class AttributeColumn:
         Raises:
             UnknownName: no picture meets one of the alternatives; the message lists values.
         """
-        wanted = self._codes_of(condition) or [code for part in condition.split("|") for code in self._need_codes(part)]
+        wanted = [] if self._has_days else self._codes_of(condition)
+        wanted = wanted or [code for part in condition.split("|") for code in self._need_codes(part)]
         mask_n = np.zeros(len(self), dtype=bool)
         mask_n[self.rows[np.isin(self.codes, wanted)]] = True
         return mask_n
+
+    @property
+    def _has_days(self) -> bool:
+        """Whether its values are days, or years and months where no more is known: these are no values of their own."""
+        return self.of_files and self.name == CAPTURED
 
     def _codes_of(self, value: str) -> list[int]:
         sought = value.strip().casefold()
@@ -347,7 +361,7 @@ class AttributeColumn:
 
     def _need_codes(self, part: str) -> list[int]:
         """The codes of the values that one alternative means."""
-        codes = self._codes_of(part)
+        codes = [] if self._has_days else self._codes_of(part)
         low, dots, high = (end.strip() for end in part.partition(".."))
         if not codes and (low or high) and (dots or is_date(low)):
             codes = [code for code, known in enumerate(self.values) if is_between(known, low, high if dots else low)]
@@ -365,10 +379,12 @@ class AttributeColumn:
 
 
 def build_columns(table: Any) -> dict[str, AttributeColumn]:
-    """The columns of pictures in Arrow: those of the catalogue by name, then the `FACTS` whose names it does not use.
+    """The columns of pictures in Arrow: those of the catalogue by name, then those of files whose names it does not use.
 
-    Texts that many pictures share are read once: a million pictures take seconds.
+    Of files these are all `FACTS`, and the `KNOWN` that any picture has. Texts that many pictures share are read once: a
+    million pictures take seconds.
     """
+    table = complete_table(table)
     catalogue, row_to_text = _find_distinct(table["attributes"].combine_chunks())
     stored = [json.loads(text) for text in catalogue]
     names = sorted({name for values in stored for name in values})
@@ -376,7 +392,74 @@ def build_columns(table: Any) -> dict[str, AttributeColumn]:
     columns = {
         name: AttributeColumn.of(name, [values.get(name, ()) for values in stored]).take(row_to_text) for name in names
     }
-    return columns | {name: column for name, column in _build_fact_columns(table).items() if name not in taken}
+    of_files = _build_fact_columns(table) | _build_known_columns(table)
+    return columns | {name: replace(column, of_files=True) for name, column in of_files.items() if name not in taken}
+
+
+def _build_known_columns(table: Any) -> dict[str, AttributeColumn]:
+    """The columns of `KNOWN` that any of these pictures in Arrow has."""
+    facts = table["facts"].combine_chunks()
+    told = facts.flatten()
+    names_f, codes_f = _encode_texts(told.field("name"))
+    counts_n = np.nan_to_num(facts.value_lengths().to_numpy(zero_copy_only=False)).astype(np.int64)
+    rows_f = np.repeat(np.arange(len(counts_n)), counts_n)
+    values = told.field("values")
+    parents_v = _list_parents(values)
+    texts, codes_v = _encode_texts(values.flatten())
+    told_v = [to_utf8(unpack_text(text)).strip() for text in texts]
+    columns = {}
+    for name in KNOWN:
+        if name not in names_f:
+            continue
+        of_name_v = codes_f[parents_v] == names_f.index(name)
+        found = _join_values(name, rows_f[parents_v[of_name_v]], codes_v[of_name_v], told_v, len(counts_n))
+        if found.values:
+            columns[name] = found
+    return columns
+
+
+def _join_values(
+    name: str, rows_v: Int64[np.ndarray, " v"], codes_v: Int64[np.ndarray, " v"], texts: Sequence[str], pictures: int
+) -> AttributeColumn:
+    """A column of these values of these rows, ascending; a picture has a value once, and of one file if it has one."""
+    # Texts that differ in capitals alone are one value, as `merge_facts` has it: the most frequent spelling.
+    counts_t = np.bincount(codes_v, minlength=len(texts))
+    spelling: dict[str, int] = {}
+    for code in sorted(np.flatnonzero(counts_t).tolist(), key=lambda code: (-counts_t[code], texts[code])):
+        spelling.setdefault(texts[code].casefold(), code)
+    place_t = np.full(len(texts), -1, np.int64)
+    for code in np.flatnonzero(counts_t).tolist():
+        place_t[code] = spelling[texts[code].casefold()] if texts[code] else -1
+    kept_v = place_t[codes_v] >= 0
+    rows_v, codes_v = rows_v[kept_v], place_t[codes_v[kept_v]]
+    if name in LIST_NAMES:
+        pairs_v = rows_v * len(texts) + codes_v
+        first_u = np.unique(pairs_v, return_index=True)[1]
+    else:
+        first_u = np.unique(rows_v, return_index=True)[1]
+    chosen_u = np.sort(first_u)
+    rows_u, codes_u = rows_v[chosen_u], codes_v[chosen_u]
+    offsets = np.zeros(pictures + 1, np.int64)
+    np.cumsum(np.bincount(rows_u, minlength=pictures), out=offsets[1:])
+    used, small_u = np.unique(codes_u, return_inverse=True)
+    values = tuple(texts[code] for code in used.tolist())
+    return AttributeColumn(name, values, offsets, small_u.astype(np.int32)).sort_by_frequency()
+
+
+def _encode_texts(array: Any) -> tuple[list[str], Int64[np.ndarray, " n"]]:
+    """The distinct texts of an Arrow array without nulls, and which of them each entry is."""
+    encoded = array.dictionary_encode()
+    return encoded.dictionary.to_pylist(), encoded.indices.to_numpy().astype(np.int64)
+
+
+def _list_parents(lists: Any) -> Int64[np.ndarray, " v"]:
+    """The list that each entry of an Arrow array of lists, none of them null, is of."""
+    return np.repeat(np.arange(len(lists), dtype=np.int64), lists.value_lengths().to_numpy().astype(np.int64))
+
+
+def list_file_names(files: Any) -> list[tuple[str, ...]]:
+    """The names of the files of pictures in Arrow, without their folders."""
+    return [tuple(to_utf8(split(unpack_text(it["path"]))[1]) for it in some) for some in files.to_pylist()]
 
 
 def _build_fact_columns(table: Any) -> dict[str, AttributeColumn]:
@@ -453,12 +536,12 @@ def is_between(value: str, low: str, high: str) -> bool:
 
 
 def split_date(captured: str | None) -> tuple[str | None, str | None]:
-    """Year and name of the month of an ISO date (EXIF's colons are understood too).
+    """Year and name of the month of an ISO date, as far as they are known (EXIF's colons are understood too).
 
-    >>> split_date("2019-07-14T10:03:00")
-    ('2019', 'July')
+    >>> split_date("2019-07-14T10:03:00"), split_date("2019")
+    (('2019', 'July'), ('2019', None))
     """
-    found = re.match(r"(\d{4})[-:](\d{2})", captured or "")
-    if not found or not 1 <= int(found[2]) <= 12:
+    found = re.match(r"(\d{4})(?:[-:](\d{2})|$)", captured or "")
+    if not found or not 1 <= int(found[2] or 1) <= 12:
         return None, None
-    return found[1], MONTHS[int(found[2]) - 1]
+    return found[1], None if found[2] is None else MONTHS[int(found[2]) - 1]
