@@ -20,6 +20,7 @@ from viewfinder.pictures.sandbox import (
     Outcome,
     decode_content,
     decode_one,
+    read_one,
 )
 from viewfinder.pictures.scan import FoundFile, Scan, UnreadablePlace, absolute_path, absolute_root, is_file, scan, walk
 from viewfinder.pictures.thumbnails import load_thumbnail
@@ -51,6 +52,7 @@ __all__ = [
     "load_thumbnail",
     "pack_image",
     "picture_id",
+    "read_one",
     "scan",
     "walk",
 ]

@@ -247,10 +247,17 @@ class Decoders:
 
 def decode_one(path: Path, fit: Fit, limits: Limits | None = None) -> DecodedFile:
     """One picture, through a worker that is kept; for several threads. Raises PictureError: it cannot be read."""
+    outcome = read_one(path, fit, limits)
+    assert isinstance(outcome, DecodedFile), "a path's pixels are always asked for"
+    return outcome
+
+
+def read_one(file: Path | FoundFile, fit: Fit, limits: Limits | None = None) -> DecodedFile | IdentifiedFile:
+    """One file as `Decoders.read` reads it, through a worker that is kept. Raises PictureError: it cannot be read."""
     idle = _get_idle_decoders(os.getpid())
     decoders = idle.get()
     try:
-        (outcome,) = decoders.decode([path], fit=fit, limits=limits)
+        (outcome,) = decoders.read([file], fit=fit, limits=limits)
     finally:
         idle.put(decoders)
     if isinstance(outcome, BadFile):

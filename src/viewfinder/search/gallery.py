@@ -49,7 +49,7 @@ from viewfinder.search.raw_vectors import Boxed, RawVectors, best_labels, check_
 from viewfinder.search.region_scores import TILE, RegionBlock, attention_weights, tile_batches
 from viewfinder.search.shard_scores import ShardAnswer, ShardQuestion, Shards, make_answer, merge_answers
 from viewfinder.search.verdicts import CERTAIN_NATS, CROWD, UNHEARD, Judgement, Spread, judge_conversation
-from viewfinder.search.written_words import WordIndex, build_entries, rows_of_all
+from viewfinder.search.written_words import WordIndex, add_named, build_entries, rows_of_all
 from viewfinder.store.rows import FACTS
 from viewfinder.store.snapshot import Snapshot
 from viewfinder.wording.stop_words import content_stems
@@ -352,8 +352,8 @@ class Gallery:
         """The words written about the pictures; None if there are none, or if words are not to be matched."""
         if not self._match_words:
             return None
-        headings = set(self.snapshot.columns()) - set(FACTS)
-        index = WordIndex(self.snapshot.derived_by_block("words-2", build_entries), len(self), headings)
+        headings = set(self.snapshot.columns()) - set(FACTS) - self.snapshot.file_columns
+        index = WordIndex(self.snapshot.derived_by_block("words-3", build_entries), len(self), headings)
         return index if len(index) else None
 
     def written_ratios(self, text: str) -> LikelihoodRatios | None:
@@ -367,6 +367,8 @@ class Gallery:
         known = {} if self.encoder.calibration is None else self.encoder.calibration.familiar
         found = words.find(text)
         ratios = words.likelihood_ratios(found, lambda word: 10.0 ** known.get(word, UNHEARD))
+        if len(named_k := words.rows_named(text)):
+            return WeighedText(text, add_named(ratios, named_k, len(self)), named_k)
         return WeighedText(text, ratios, rows_of_all(found.values()) if found else None)
 
     def _find_rows_of_all(self, texts: Sequence[str]) -> Int64[np.ndarray, " k"]:

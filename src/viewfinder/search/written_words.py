@@ -9,6 +9,7 @@ to the top, and a sentence in which a word happens to be a value moves nothing.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
@@ -18,7 +19,8 @@ import numpy as np
 from jaxtyping import Int64
 
 from viewfinder.query import LikelihoodRatios
-from viewfinder.store.rows import FACTS
+from viewfinder.pictures.scan import EXTENSIONS
+from viewfinder.store.rows import FACTS, AttributeColumn
 from viewfinder.store.snapshot import Snapshot
 from viewfinder.wording.stems import WORD, stem
 from viewfinder.wording.stop_words import WITHOUT_CONTENT
@@ -37,6 +39,22 @@ MIN_TELLING = -5.0
 
 MAX_ROUNDING = 1e-3
 """More than sums of such log odds differ by rounding."""
+
+NAMED_NATS = 30.0
+"""How much likelier a file's name is said of its picture than of others: above all that a picture may show."""
+
+WRITTEN_IN_FILES = frozenset(
+    ("title", "description", "keywords", "persons", "album", "creator", "place", "city", "region", "country")
+)
+"""What files tell in people's own words."""
+
+NAME_MARK = "\0"
+"""Precedes a part of a file's name among the words, none of which contains it."""
+
+MAX_NAME_PARTS, MIN_NUMBER = 8, 3
+"""Parts of a text that may be a file's name, and the letters of a part that has a digit."""
+
+NUMBER, LETTERS_OR_DIGITS = re.compile(r"\d"), re.compile(r"\d+|\D+")
 
 
 class WordIndex:
@@ -65,6 +83,16 @@ class WordIndex:
             first, last = keys_e.searchsorted((key, key + 1))
             found.append(start + rows_e[first:last])
         return np.concatenate(found)
+
+    def rows_named(self, text: str) -> Int64[np.ndarray, " k"]:
+        """The pictures of whose files a text is the name, or a part of it that nobody would say: one with a number."""
+        parts = split_name(text)
+        if not 0 < len(parts) <= MAX_NAME_PARTS:
+            return np.zeros(0, np.int64)
+        whole_k = self.rows(f"{NAME_MARK}={''.join(parts)}")
+        if len(whole_k) or not any(len(part) >= MIN_NUMBER and NUMBER.search(part) for part in parts):
+            return np.unique(whole_k)
+        return rows_of_all(np.unique(self.rows(NAME_MARK + part)) for part in parts)
 
     def find(self, text: str) -> dict[str, Int64[np.ndarray, " k"]]:
         """The pictures that have each of the `said_words` of a text, but for words that only say which column is meant
@@ -110,6 +138,20 @@ class WordIndex:
         return LikelihoodRatios.of(nats_k, telling_k, self._pictures)
 
 
+def add_named(
+    ratios: LikelihoodRatios | None, named_k: Int64[np.ndarray, " k"], pictures: int
+) -> LikelihoodRatios | None:
+    """The ratios of a text that is also the name of these of so many pictures."""
+    if not len(named_k):
+        return ratios
+    total_n = np.zeros(pictures, np.float32)
+    if ratios is not None:
+        ratios.add_to(total_n, 1.0)
+    total_n[named_k] += np.float32(NAMED_NATS)
+    telling_k = np.flatnonzero(total_n)
+    return LikelihoodRatios.of(total_n[telling_k], telling_k, pictures)
+
+
 def rows_of_all(found: Iterable[Int64[np.ndarray, " _k"]]) -> Int64[np.ndarray, " k"]:
     """The pictures that are in all of some lists of rows; none if there are no lists."""
     shortest_first = sorted(found, key=len)
@@ -122,22 +164,23 @@ def rows_of_all(found: Iterable[Int64[np.ndarray, " _k"]]) -> Int64[np.ndarray, 
 
 
 def build_entries(snapshot: Snapshot) -> Int64[np.ndarray, "2 e"]:
-    """A block's entries in a `WordIndex`: captions, and catalogue columns except those that files fill as well.
+    """A block's entries in a `WordIndex`: captions, catalogue columns except those that files fill as well, and what
+    people wrote into files.
 
-    Also the names of files that have catalogue rows: a shop names them by the number or the code of the product.
+    Also the names of files that have catalogue rows: a shop names them by the number or the code of the product. All
+    names of files are entries of their own, by which they are found whole or in part (`WordIndex.rows_named`).
     """
-    columns = [snapshot.column(name) for name in set(snapshot.columns()) - set(FACTS)]
-    keys, rows = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-    for column in columns:
-        # First the words of each value, once; then those of each picture.
-        keys_v = [[_hash_word(word) for word in written_words(value)] for value in column.values]
-        count_v = np.array([len(found) for found in keys_v], np.int64)
-        first_v, count_c = np.cumsum(count_v) - count_v, count_v[column.codes]
-        place_e = np.arange(count_c.sum()) + np.repeat(first_v[column.codes] - np.cumsum(count_c) + count_c, count_c)
-        keys.append(np.array(list(chain.from_iterable(keys_v)), np.int64)[place_e])
-        rows.append(np.repeat(column.rows, count_c))
+    of_files = snapshot.file_columns
+    catalogue = [snapshot.column(name) for name in set(snapshot.columns()) - set(FACTS) - of_files]
+    keys, rows = _list_column_words(catalogue)
     for row in np.unique(np.concatenate(rows)).tolist():
         found = [_hash_word(word) for path in snapshot.paths(row) for word in written_words(Path(path).stem)]
+        keys.append(np.array(found, np.int64))
+        rows.append(np.full(len(found), row))
+    told_keys, told_rows = _list_column_words([snapshot.column(name) for name in WRITTEN_IN_FILES & of_files])
+    keys, rows = keys + told_keys, rows + told_rows
+    for row in range(len(snapshot)):
+        found = [_hash_word(part) for path in snapshot.paths(row) for part in name_parts(Path(path).name)]
         keys.append(np.array(found, np.int64))
         rows.append(np.full(len(found), row))
     for row in range(len(snapshot) if snapshot.has_captions else 0):
@@ -149,6 +192,48 @@ def build_entries(snapshot: Snapshot) -> Int64[np.ndarray, "2 e"]:
     entries_2e = np.stack([keys_e[order_e], rows_e[order_e]])
     is_new_e = np.append(True, (np.diff(entries_2e) != 0).any(axis=0))[: entries_2e.shape[1]]
     return entries_2e[:, is_new_e]
+
+
+def _list_column_words(columns: Sequence[AttributeColumn]) -> tuple[list[Int64[np.ndarray, " _e"]], ...]:
+    """The keys of the words in some columns, and the rows of the pictures that have them."""
+    keys, rows = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    for column in columns:
+        # First the words of each value, once; then those of each picture.
+        keys_v = [[_hash_word(word) for word in written_words(value)] for value in column.values]
+        count_v = np.array([len(found) for found in keys_v], np.int64)
+        first_v, count_c = np.cumsum(count_v) - count_v, count_v[column.codes]
+        place_e = np.arange(count_c.sum()) + np.repeat(first_v[column.codes] - np.cumsum(count_c) + count_c, count_c)
+        keys.append(np.array(list(chain.from_iterable(keys_v)), np.int64)[place_e])
+        rows.append(np.repeat(column.rows, count_c))
+    return keys, rows
+
+
+def name_parts(name: str) -> Iterator[str]:
+    """What a file's name can be found by, marked so that it is no word: the whole, and each part of it.
+
+    >>> [part[1:] for part in name_parts("IMG_0398.JPG")]
+    ['=img0398', 'img', '0398', '398']
+    """
+    parts = split_name(name)
+    yield f"{NAME_MARK}={''.join(parts)}"
+    for part in parts:
+        yield NAME_MARK + part
+        for run in LETTERS_OR_DIGITS.findall(part):
+            if run != part:
+                yield NAME_MARK + run
+            if run.isdigit() and run.lstrip("0") != run:
+                yield NAME_MARK + run.lstrip("0")
+
+
+def split_name(name: str) -> list[str]:
+    """The parts of a file's name, or of what somebody typed for one, without folders and the ending of pictures.
+
+    >>> split_name("holiday/IMG_0398.JPG"), split_name("img 0398")
+    (['img', '0398'], ['img', '0398'])
+    """
+    last = name.strip().strip("\"'").replace("\\", "/").rpartition("/")[2].casefold()
+    stem_of_name, dot, ending = last.rpartition(".")
+    return WORD.findall(stem_of_name if dot and ending in EXTENSIONS else last)
 
 
 def written_words(text: str) -> Iterator[str]:

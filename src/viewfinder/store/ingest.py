@@ -48,6 +48,9 @@ from viewfinder.store.tables import COMMIT_EVERY_S, pace_batches
 MAX_LISTED_FAILURES = 1000
 """Failures that a report lists; the store has them all."""
 
+SAME_VECTOR = 1e-3
+"""Relative distance below which two raw vectors, of which one was stored in half precision, are of the same pixels."""
+
 MAX_LEFT_BEHIND, MAX_LISTED_LEFT_BEHIND = 10_000, 10
 """Pictures without a file any more that a run remembers, and the most that a report lists."""
 
@@ -116,6 +119,7 @@ class Ingest:
         self._workers = workers or max(os.cpu_count() or 1, 1)
         self._rows: dict[str, PictureRow] = {}  # those that the batch under way may change
         self._unusable: dict[str, str] = {}  # pictures of the last batch without a usable vector, and why
+        self._recognised: dict[str, str] = {}  # pictures of the last batch that turned out to be known ones
         self._fresh: dict[str, str] = {}  # new pictures of the batches under way, by their pixels
         self._left_behind: dict[str, str] = {}  # pictures whose place another has taken: the path by the id
         self._completed = 0  # files of an earlier viewfinder whose facts are read for the first time
@@ -301,8 +305,14 @@ class Ingest:
     def _take_batch(self, batch: _PictureBatch) -> None:
         """One batch: bad files into quarantine, pictures into the store."""
         new, vectors, unusable = self._find_vectors(batch)
-        # Copies of a picture that has just been found unusable may follow in this batch.
-        reads = [_reject_unusable(read, self._unusable | unusable) for read in batch.reads]
+        known = self._recognise_pictures(batch.reads, new, vectors)
+        kept = [row for row, picture in enumerate(new) if picture not in known]
+        new = {picture: read for picture, read in new.items() if picture not in known}
+        vectors = {space: rows_nd[kept] for space, rows_nd in vectors.items()}
+        # Copies of a picture that has just been recognised, or found unusable, may follow in this batch.
+        self._recognised, known = known, self._recognised | known
+        reads = [replace(read, picture=known.get(read.picture, read.picture)) for read in batch.reads]
+        reads = [_reject_unusable(read, self._unusable | unusable) for read in reads]
         self._unusable = unusable
         bad = [read.outcome for read in reads if isinstance(read.outcome, BadFile)]
         self._quarantine_files([Failure(str(file.path), file.size, file.mtime_ns, file.reason) for file in bad])
@@ -352,6 +362,39 @@ class Ingest:
             vectors = {known: rows_nd[kept] for known, rows_nd in vectors.items()}
             new = {names[row]: new[names[row]] for row in kept}
         return new, vectors, unusable
+
+    def _recognise_pictures(
+        self,
+        reads: Sequence[_ReadFile],
+        new: Mapping[str, DecodedFile],
+        vectors: Mapping[str, Float[np.ndarray, "n _"]],
+    ) -> dict[str, str]:
+        """New pictures that are the ones that lay in their places, where no pixel hash says so; returns those by these.
+
+        A file may have been edited since an earlier viewfinder added it, which knew no such hash: then the vectors are
+        those of the same pixels.
+        """
+        asked: dict[str, str] = {}
+        for read in reads:
+            before = self._manifest.picture_at(str(read.file.path)) if read.picture in new else None
+            if before not in (None, read.picture) and not self._manifest.pixel_hash_of(before):
+                asked[read.picture] = before
+        if not asked:
+            return {}
+        space = self._encoder.raw_version
+        table, stored_md = self._store.read_added(space, sorted(set(asked.values())))
+        stored = {
+            row["id"]: (row["width"], row["height"], stored_d.astype(np.float32))
+            for row, stored_d in zip(table.select(["id", "width", "height"]).to_pylist(), stored_md, strict=True)
+        }
+        made = dict(zip(new, vectors[space], strict=True))
+        found = {}
+        for picture, before in asked.items():
+            width, height, stored_d = stored.get(before, (0, 0, np.zeros(0, np.float32)))
+            is_size = (width, height) == (new[picture].facts.width, new[picture].facts.height)
+            if is_size and np.linalg.norm(made[picture] - stored_d) <= SAME_VECTOR * np.linalg.norm(stored_d):
+                found[picture] = before
+        return found
 
     def _read_rows(self, reads: Sequence[_ReadFile]) -> dict[str, PictureRow]:
         """The known pictures that these files hold, and that lay in their places before."""
