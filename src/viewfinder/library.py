@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from viewfinder.store.descriptions import Rows
     from viewfinder.store.ingest import Embedder
     from viewfinder.store.removal import Pruned
+    from viewfinder.store.showing import ShownPicture
     from viewfinder.tuning import TuneReport
 
 
@@ -295,6 +296,20 @@ class Library:
             row = replace(row, attributes={name: it for name, it in {**row.attributes, **told}.items() if it})
             self.store.replace([row])
         return row
+
+    def show(self, picture: Picture | Path) -> ShownPicture:
+        """All that is known of a picture, and from where: by its id (a result, a row), or by the path of a file.
+
+        Of a file that is not in the library, what it says itself.
+
+        Raises:
+            UnknownName: there is neither such a file nor such a picture.
+            BadInput: the file is no picture, or cannot be read.
+        """
+        from viewfinder.store.showing import show_picture
+
+        check_type("picture", picture, str, Path, Hit, PictureRow)
+        return show_picture(self.store, picture if isinstance(picture, str | Path) else id_of(picture))
 
     def prune(self, *, dry_run: bool = False, force: bool = False) -> Pruned:
         """Forgets files that are gone, and pictures of which no file is left; returns those pictures' ids.

@@ -1,4 +1,4 @@
-"""`viewfinder add | find | values | status | failures | remove | prune | verify | repair | tune`: a library's verbs."""
+"""`viewfinder add | find | values | show | status | failures | remove | prune | verify | repair | tune`: a library's verbs."""
 
 from __future__ import annotations
 
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from viewfinder.library import AddReport, Library
     from viewfinder.store.ingest import Embedder
     from viewfinder.store.rows import Failure
+    from viewfinder.store.showing import ShownPicture
 
 
 KeyOption = Annotated[
@@ -282,6 +283,46 @@ def values(
     if len(shown) < len(counted):
         print_line(f"and {len(counted) - len(shown):,} more")
     return 0
+
+
+def show(
+    picture: Annotated[str, typer.Argument(metavar="PATH|ID", help="A file, or the id of a picture.")],
+    library: LibraryOption = None,
+    as_json: JsonOption = False,
+) -> int:
+    """Say all that is known of a picture, and from where.
+
+    Of a file that is not in the library, what it says itself; then no library is needed.
+    """
+    from viewfinder.store.showing import show_picture
+
+    has_none = library is None and not (library_folder(None) / "library.json").exists()
+    store = None if has_none and Path(picture).expanduser().is_file() else open_library(library).store
+    shown = show_picture(store, picture)
+    if as_json:
+        print_json(shown.to_json())
+    else:
+        lines = _describe_shown(shown)
+        named, told = (max(len(line[at]) for line in lines) for at in (0, 1))
+        for name, value, source in lines:
+            print_line(f"{name:{named}}  {value:{min(told, WIDEST_VALUE)}}  {source}".rstrip())
+    return 0
+
+
+WIDEST_VALUE = 60
+"""The width to which values are filled up, so that their sources stand in one column."""
+
+
+def _describe_shown(shown: ShownPicture) -> list[tuple[str, str, str]]:
+    """A name, a value and its source for each thing that is known of a picture."""
+    where = "yes" if shown.is_in_library else "no"
+    lines = [("id", shown.id, ""), ("in the library", f"{where} ({shown.note})" if shown.note else where, "")]
+    lines += [("file", file.path, f"{file.size:,} bytes") for file in shown.files]
+    lines.append(("size", f"{shown.width} x {shown.height} {shown.format}", ""))
+    lines += [(fact.name, ", ".join(fact.values), fact.source) for fact in shown.facts]
+    lines += [("caption", caption, "the library") for caption in shown.captions]
+    lines += [(name, ", ".join(values), "the catalogue") for name, values in shown.attributes.items()]
+    return [*lines, ("pixel hash", shown.pixel_hash or "not known", "")]
 
 
 def status(library: LibraryOption = None, as_json: JsonOption = False) -> int:

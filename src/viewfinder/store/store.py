@@ -172,6 +172,17 @@ class Store:
         with self._tables.translating_errors():
             return pictures_from_arrow(self._tables.select(PICTURES, "id", ids))
 
+    def find_picture_at(self, path: str) -> str | None:
+        """The id of the picture of which this is a file; None: there is none."""
+        import pyarrow.compute as pc
+
+        for batch in self.stream_files():
+            paths = pc.struct_field(pc.list_flatten(batch["files"]), "path")
+            place = pc.index(paths, pack_text(path)).as_py()
+            if place >= 0:
+                return str(batch["id"][pc.list_parent_indices(batch["files"])[place].as_py()].as_py())
+        return None
+
     def stream_files(self) -> Iterator[Any]:
         """The columns `id`, `files`, `pixels` and `stamps` of all pictures, as Arrow batches in no order.
 

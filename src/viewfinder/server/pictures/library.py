@@ -27,6 +27,7 @@ from viewfinder.server.conversations.schemas import Card, Hit
 from viewfinder.server.jobs.worker import report_failure
 from viewfinder.server.pictures.examples import suggest_descriptions
 from viewfinder.server.pictures.schemas import (
+    KnownFact,
     Browsed,
     BrowseIn,
     Collection,
@@ -228,6 +229,10 @@ def describe_picture(library: Library, picture: str, *, originals: bool) -> Pict
             to_unicode(name): [to_unicode(value) for value in values]
             for name, values in snapshot.attributes(row).items()
         },
+        known=[
+            KnownFact(name=it.name, values=list(map(to_unicode, it.values)), source=to_unicode(it.source))
+            for it in snapshot.known(row)
+        ],
         tags=_likeliest_tags(gallery, row),
         original=originals,
     )
