@@ -471,7 +471,8 @@ class Ingest:
         if pixels is None:
             self._manifest.put_pixel_hash(read.picture, outcome.pixel_hash)
         files = (*(old for old in row.files if old.path != file.path), file)
-        row = replace(row, files=files, pixels=pixels or outcome.pixel_hash or None)
+        size = outcome.size if len(files) == 1 else row.bytes
+        row = replace(row, files=files, bytes=size, pixels=pixels or outcome.pixel_hash or None)
         return replace(row, **{name: self._find_text(row, name) for name in ("captured", "camera")})
 
     def _find_text(self, row: PictureRow, name: str) -> str | None:
