@@ -48,9 +48,6 @@ WRITTEN_IN_FILES = frozenset(
 )
 """What files tell in people's own words."""
 
-NAME_MARK = "\0"
-"""Precedes a part of a file's name among the words, none of which contains it."""
-
 MAX_NAME_PARTS, MIN_NUMBER = 8, 3
 """Parts of a text that may be a file's name, and the letters of a part that has a digit."""
 
@@ -85,14 +82,17 @@ class WordIndex:
         return np.concatenate(found)
 
     def rows_named(self, text: str) -> Int64[np.ndarray, " k"]:
-        """The pictures of whose files a text is the name, or a part of it that nobody would say: one with a number."""
+        """The pictures of whose files a text is the name, or a part of it that nobody would say: one with a number.
+
+        Of an index of names (`build_name_entries`).
+        """
         parts = split_name(text)
         if not 0 < len(parts) <= MAX_NAME_PARTS:
             return np.zeros(0, np.int64)
-        whole_k = self.rows(f"{NAME_MARK}={''.join(parts)}")
+        whole_k = self.rows(f"={''.join(parts)}")
         if len(whole_k) or not any(len(part) >= MIN_NUMBER and NUMBER.search(part) for part in parts):
             return np.unique(whole_k)
-        return rows_of_all(np.unique(self.rows(NAME_MARK + part)) for part in parts)
+        return rows_of_all(np.unique(self.rows(part)) for part in parts)
 
     def find(self, text: str) -> dict[str, Int64[np.ndarray, " k"]]:
         """The pictures that have each of the `said_words` of a text, but for words that only say which column is meant
@@ -167,8 +167,7 @@ def build_entries(snapshot: Snapshot) -> Int64[np.ndarray, "2 e"]:
     """A block's entries in a `WordIndex`: captions, catalogue columns except those that files fill as well, and what
     people wrote into files.
 
-    Also the names of files that have catalogue rows: a shop names them by the number or the code of the product. All
-    names of files are entries of their own, by which they are found whole or in part (`WordIndex.rows_named`).
+    Also the names of files that have catalogue rows: a shop names them by the number or the code of the product.
     """
     of_files = snapshot.file_columns
     catalogue = [snapshot.column(name) for name in set(snapshot.columns()) - set(FACTS) - of_files]
@@ -179,15 +178,27 @@ def build_entries(snapshot: Snapshot) -> Int64[np.ndarray, "2 e"]:
         rows.append(np.full(len(found), row))
     told_keys, told_rows = _list_column_words([snapshot.column(name) for name in WRITTEN_IN_FILES & of_files])
     keys, rows = keys + told_keys, rows + told_rows
-    for row in range(len(snapshot)):
-        found = [_hash_word(part) for path in snapshot.paths(row) for part in name_parts(Path(path).name)]
-        keys.append(np.array(found, np.int64))
-        rows.append(np.full(len(found), row))
     for row in range(len(snapshot) if snapshot.has_captions else 0):
         found = [_hash_word(word) for caption in snapshot.captions(row) for word in written_words(caption)]
         keys.append(np.array(found, np.int64))
         rows.append(np.full(len(found), row))
-    keys_e, rows_e = np.concatenate(keys), np.concatenate(rows)
+    return _sort_entries(np.concatenate(keys), np.concatenate(rows))
+
+
+def build_name_entries(snapshot: Snapshot) -> Int64[np.ndarray, "2 e"]:
+    """A block's entries in an index of the names of files, by which they are found whole or in part."""
+    found = [
+        (_hash_word(part), row)
+        for row in range(len(snapshot))
+        for path in snapshot.paths(row)
+        for part in name_parts(path)
+    ]
+    keys_e, rows_e = np.array(found, np.int64).reshape(-1, 2).T
+    return _sort_entries(keys_e, rows_e)
+
+
+def _sort_entries(keys_e: Int64[np.ndarray, " e"], rows_e: Int64[np.ndarray, " e"]) -> Int64[np.ndarray, "2 _e"]:
+    """Entries by key, then by row, each once."""
     order_e = np.lexsort((rows_e, keys_e))
     entries_2e = np.stack([keys_e[order_e], rows_e[order_e]])
     is_new_e = np.append(True, (np.diff(entries_2e) != 0).any(axis=0))[: entries_2e.shape[1]]
@@ -209,20 +220,20 @@ def _list_column_words(columns: Sequence[AttributeColumn]) -> tuple[list[Int64[n
 
 
 def name_parts(name: str) -> Iterator[str]:
-    """What a file's name can be found by, marked so that it is no word: the whole, and each part of it.
+    """What a file's name can be found by: the whole, marked as such, and each part of it.
 
-    >>> [part[1:] for part in name_parts("IMG_0398.JPG")]
-    ['=img0398', 'img', '0398', '398']
+    >>> list(name_parts("IMG_0398.JPG")), list(name_parts("dsc01234.jpg"))
+    (['=img0398', 'img', '0398', '398'], ['=dsc01234', 'dsc01234', 'dsc', '01234', '1234'])
     """
     parts = split_name(name)
-    yield f"{NAME_MARK}={''.join(parts)}"
+    yield f"={''.join(parts)}"
     for part in parts:
-        yield NAME_MARK + part
+        yield part
         for run in LETTERS_OR_DIGITS.findall(part):
             if run != part:
-                yield NAME_MARK + run
-            if run.isdigit() and run.lstrip("0") != run:
-                yield NAME_MARK + run.lstrip("0")
+                yield run
+            if run[0] == "0":
+                yield run.lstrip("0")
 
 
 def split_name(name: str) -> list[str]:

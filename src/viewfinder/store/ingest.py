@@ -276,7 +276,7 @@ class Ingest:
         if self._manifest.has_vector(outcome.id) is not None:
             return outcome.id
         pixels = split_pixel_hash(outcome.pixel_hash)[0]
-        return (fresh.get(pixels) if pixels else None) or self._manifest.picture_with(pixels) or outcome.id
+        return (fresh.get(pixels) if pixels else None) or self._manifest.picture_with(outcome.pixel_hash) or outcome.id
 
     def _find_new(self, reads: Sequence[_ReadFile], waiting: Container[str]) -> dict[str, DecodedFile]:
         """The pictures of a batch that have no vector yet, and will not get one with the batch that is `waiting`.

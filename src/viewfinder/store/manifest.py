@@ -29,7 +29,7 @@ CREATE TABLE found (
     path TEXT PRIMARY KEY, size INTEGER, mtime_ns INTEGER, stamp INTEGER, sidecars TEXT, facts_only INTEGER
 ) WITHOUT ROWID;
 CREATE TABLE unreadable (path TEXT PRIMARY KEY, reason TEXT) WITHOUT ROWID;
-CREATE TABLE pictures (id TEXT PRIMARY KEY, has_vector INTEGER, pixels TEXT, turn TEXT) WITHOUT ROWID;
+CREATE TABLE pictures (id TEXT PRIMARY KEY, has_vector INTEGER, pixels TEXT) WITHOUT ROWID;
 CREATE TABLE files (path TEXT PRIMARY KEY, size INTEGER, mtime_ns INTEGER, stamp INTEGER, picture TEXT) WITHOUT ROWID;
 CREATE TABLE aside (
     path TEXT PRIMARY KEY, size INTEGER, mtime_ns INTEGER, stamp INTEGER, sidecars TEXT, facts_only INTEGER
@@ -91,11 +91,7 @@ class Manifest:
         for batch in store.stream_files():
             ids, files = batch["id"], pc.list_flatten(batch["files"])
             pixels = batch["pixels"].to_pylist() if "pixels" in batch.schema.names else [None] * len(ids)
-            named = zip(ids.to_pylist(), pixels, strict=True)
-            many(
-                "INSERT OR REPLACE INTO pictures VALUES (?, 0, ?, ?)",
-                ((picture, *split_pixel_hash(known or "")) for picture, known in named),
-            )
+            many("INSERT OR REPLACE INTO pictures VALUES (?, 0, ?)", zip(ids.to_pylist(), pixels, strict=True))
             columns = [pc.struct_field(files, name).to_pylist() for name in ("path", "size", "mtime_ns")]
             columns += [_list_stamps(batch), ids.take(pc.list_parent_indices(batch["files"])).to_pylist()]
             many("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?)", zip(*columns, strict=True))
@@ -108,13 +104,14 @@ class Manifest:
 
         `settings_stamp` stands for what is the same for all files: the readers of facts, and what the library keeps.
         """
-        statement = "INSERT OR REPLACE INTO found VALUES (?, ?, ?, ?, ?, 0)"
+        execute, statement = self._database.execute, "INSERT OR REPLACE INTO found VALUES (?, ?, ?, ?, ?, 0)"
+        usual = _to_signed(settings_stamp)  # of most files nothing lies beside them
         for place in places:
             path = pack_text(str(place.path))
             if isinstance(place, FoundFile):
-                stamp = _to_signed(place.stamp ^ settings_stamp)
+                stamp = usual if not place.stamp else _to_signed(place.stamp ^ settings_stamp)
                 sidecars = json.dumps(place.sidecars) if place.sidecars else ""
-                self._execute(statement, path, place.size, place.mtime_ns, stamp, sidecars)
+                execute(statement, (path, place.size, place.mtime_ns, stamp, sidecars))
             else:
                 self._execute("INSERT OR REPLACE INTO unreadable VALUES (?, ?)", path, pack_text(place.reason))
 
@@ -129,7 +126,7 @@ class Manifest:
         failures = list(map(_to_failure, self._database.execute(listed, (most,))))
         failed = self._execute(f"DELETE FROM found WHERE path IN (SELECT path {_STILL_FAILED})")
         if files > unchanged + failed:  # `picture_with` needs it, and for a million pictures it takes a second
-            self._execute("CREATE INDEX by_pixels ON pictures (pixels) WHERE pixels != ''")
+            self._execute("CREATE INDEX by_pixels ON pictures (pixels)")
         return Matched(files + unreadable, unreadable, unchanged, failed, files - unchanged - failed, failures, again)
 
     # -- while files are read
@@ -171,14 +168,15 @@ class Manifest:
 
     def pixel_hash_of(self, picture: str) -> str:
         """A picture's pixel hash; "" if that, or the picture, is not known."""
-        row = self._database.execute("SELECT pixels, turn FROM pictures WHERE id = ?", (picture,)).fetchone()
-        return f"{row[0]}/{row[1]}" if row is not None and row[0] else ""
+        row = self._database.execute("SELECT pixels FROM pictures WHERE id = ?", (picture,)).fetchone()
+        return str(row[0]) if row is not None and row[0] else ""
 
     def picture_with(self, pixel_hash: str) -> str | None:
         """The first of the pictures that have the same pixels, turned or not; None: there is none."""
-        pixels = split_pixel_hash(pixel_hash)[0]
-        found = "SELECT min(id) FROM pictures WHERE pixels = ? AND pixels != ''"
-        [[picture]] = self._database.execute(found, (pixels,))
+        if not (pixels := split_pixel_hash(pixel_hash)[0]):
+            return None
+        found = "SELECT min(id) FROM pictures WHERE pixels >= ? AND pixels < ?"
+        [[picture]] = self._database.execute(found, (f"{pixels}/", f"{pixels}0"))  # "0" comes after "/"
         return None if picture is None else str(picture)
 
     def has_vector(self, picture: str) -> bool | None:
@@ -200,12 +198,11 @@ class Manifest:
 
     def add_vectors(self, pictures: Iterable[tuple[str, str]]) -> None:
         """From now on these pictures have vectors, and these pixel hashes."""
-        rows = ((picture, *split_pixel_hash(pixel_hash)) for picture, pixel_hash in pictures)
-        self._database.executemany("INSERT OR REPLACE INTO pictures VALUES (?, 1, ?, ?)", rows)
+        self._database.executemany("INSERT OR REPLACE INTO pictures VALUES (?, 1, ?)", pictures)
 
     def put_pixel_hash(self, picture: str, pixel_hash: str) -> None:
         """From now on a picture's pixel hash is known."""
-        self._execute("UPDATE pictures SET pixels = ?, turn = ? WHERE id = ?", *split_pixel_hash(pixel_hash), picture)
+        self._execute("UPDATE pictures SET pixels = ? WHERE id = ?", pixel_hash, picture)
 
     def add_failures(self, failures: Iterable[Failure]) -> None:
         """From now on these are known to be bad; a file's last reason counts."""
