@@ -19,7 +19,6 @@ import numpy as np
 from jaxtyping import Int64
 
 from viewfinder.query import LikelihoodRatios
-from viewfinder.pictures.scan import EXTENSIONS
 from viewfinder.store.rows import FACTS, AttributeColumn
 from viewfinder.store.snapshot import Snapshot
 from viewfinder.wording.stems import WORD, stem
@@ -50,6 +49,9 @@ WRITTEN_IN_FILES = frozenset(
 
 MAX_NAME_PARTS, MIN_NUMBER = 8, 3
 """Parts of a text that may be a file's name, and the letters of a part that has a digit."""
+
+ENDING = re.compile(r"(?<=.)\.[a-z][a-z0-9]{1,4}$")
+"""What ends a file's name."""
 
 NUMBER, LETTERS_OR_DIGITS = re.compile(r"\d"), re.compile(r"\d+|\D+")
 
@@ -237,14 +239,13 @@ def name_parts(name: str) -> Iterator[str]:
 
 
 def split_name(name: str) -> list[str]:
-    """The parts of a file's name, or of what somebody typed for one, without folders and the ending of pictures.
+    """The parts of a file's name, or of what somebody typed for one, without folders and an ending.
 
     >>> split_name("holiday/IMG_0398.JPG"), split_name("img 0398")
     (['img', '0398'], ['img', '0398'])
     """
     last = name.strip().strip("\"'").replace("\\", "/").rpartition("/")[2].casefold()
-    stem_of_name, dot, ending = last.rpartition(".")
-    return WORD.findall(stem_of_name if dot and ending in EXTENSIONS else last)
+    return WORD.findall(ENDING.sub("", last))
 
 
 def written_words(text: str) -> Iterator[str]:
