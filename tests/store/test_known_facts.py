@@ -46,7 +46,7 @@ def say_keywords(words: Sequence[str], rating: str = "") -> str:
 
 
 def write_picture(path: Path, number: int, words: Sequence[str] = (), rating: str = "", turn: int = 1) -> Path:
-    """A PNG file of one of `PAIRS` that says these keywords; always the same pixels, and a time of change of its own."""
+    """A PNG file of one of `PAIRS` that says these keywords: the same pixels each time, and another time of change."""
     path.parent.mkdir(parents=True, exist_ok=True)
     said, notes = PngInfo(), Image.Exif()
     if words or rating:
@@ -319,8 +319,10 @@ def test_any_edits_moves_and_copies_leave_words_with_pixels(
             said.setdefault(known[name], set()).add(caption)
         elif what.startswith("add") and disk:
             report = bench.add()
-            assert report.found == len(disk) == sum(
-                (report.added, report.changed, report.moved, report.unchanged, report.duplicates)
+            assert (
+                report.found
+                == len(disk)
+                == sum((report.added, report.changed, report.moved, report.unchanged, report.duplicates))
             )
             if what == "add again":
                 assert report.unchanged == len(disk)

@@ -1,4 +1,4 @@
-"""`viewfinder add | find | values | show | status | failures | remove | prune | verify | repair | tune`: a library's verbs."""
+"""`viewfinder add | find | values | show | status | failures | remove | prune | verify | repair | tune`."""
 
 from __future__ import annotations
 

@@ -86,9 +86,7 @@ def _fetch_file(file: FoundFile, place: Path) -> FoundFile | BadFile:
     return replace(file, path=place)
 
 
-def _name_outcome(
-    outcome: Outcome, file: FoundFile, raw: Iterator[Any]
-) -> EmbeddedFile | IdentifiedFile | BadFile:
+def _name_outcome(outcome: Outcome, file: FoundFile, raw: Iterator[Any]) -> EmbeddedFile | IdentifiedFile | BadFile:
     """An outcome under the name that the file was found by; `raw`: vectors of the pictures that are left."""
     is_object = parse_url(file.path) is not None
     size, mtime_ns = (file.size, file.mtime_ns) if is_object else (outcome.size, outcome.mtime_ns)
@@ -147,9 +145,7 @@ class ActorEmbedder:
             yield from self._await_result(under_way[0], under_way)
             under_way.popleft()
 
-    def _await_result(
-        self, task: _Task, under_way: Sequence[_Task]
-    ) -> list[EmbeddedFile | IdentifiedFile | BadFile]:
+    def _await_result(self, task: _Task, under_way: Sequence[_Task]) -> list[EmbeddedFile | IdentifiedFile | BadFile]:
         errors = self._ray.exceptions
         while True:
             try:

@@ -20,7 +20,7 @@ MAX_CANDIDATES = 1000
 """How many of the likeliest pictures a question is about."""
 
 MAY_BE_ASKED = frozenset({*FACTS, "keywords", "persons", "place", "city", "region", "country"})
-"""What files tell and a user may have in mind. Nobody knows the coordinates of a picture, its lens or its file's name."""
+"""What files tell and a user may have in mind; nobody knows a picture's coordinates, its lens or its file's name."""
 
 
 def select_candidates(ranking: Ranking, conversation: Conversation, *, settled: frozenset[str]) -> Candidates:

@@ -142,7 +142,8 @@ def fill_regions(
 ) -> FillReport:
     """Makes regions for those of these pictures that have none, from the first usable file of each.
 
-    With their `pixel_hashes` also of files whose metadata were edited. A picture is left out if all its files are gone, unreadable, or another picture by now.
+    With their `pixel_hashes` also of files whose metadata were edited. A picture is left out if all its files are gone,
+    unreadable, or another picture by now.
     """
     there = {
         picture: [Path(path) for path in paths if os.path.lexists(path)]

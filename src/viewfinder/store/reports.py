@@ -19,8 +19,8 @@ class AddReport:
 
     `found`: files, and places that could not be read. Once all is read, it is the sum of `added`, `changed`,
     `moved`, `unchanged`, `duplicates` (copies of pictures that are here) and `quarantined`. A file is `changed` if it
-    holds another picture now, or the same one with other facts; `reread` counts those of the unchanged files whose facts
-    were read again, because a sidecar or a setting changed. `failures` are the first of those in quarantine,
+    holds another picture now, or the same one with other facts; `reread` counts those of the unchanged files whose
+    facts were read again, because a sidecar or a setting changed. `failures` are the first of those in quarantine,
     `ingest.MAX_LISTED_FAILURES` at most.
 
     The rest of what was met is as `WalkNotes` has it: `passed_over`, `sidecars`, `left_out`. Together with `found` they

@@ -105,7 +105,9 @@ def pictures_to_arrow(rows: Sequence[PictureRow]) -> Any:
             "stamps": [it.stamp for it in row.files],
             "facts": [
                 {
-                    "file": number, "name": fact.name, "source": pack_text(fact.source),
+                    "file": number,
+                    "name": fact.name,
+                    "source": pack_text(fact.source),
                     "values": [pack_text(value) for value in fact.values],
                 }
                 for number, it in enumerate(row.files)
@@ -124,7 +126,8 @@ def pictures_to_arrow(rows: Sequence[PictureRow]) -> Any:
 def describe_pictures(rows: Sequence[PictureRow]) -> Any:
     """Pictures as an Arrow table for people's own use: facts, then one column of texts per catalogue column.
 
-    Several values of a picture are joined by "; "; a catalogue column with the name of a fact gets a star after it.
+    Several values of a picture are joined by "; ". A catalogue column with the name of one of the first facts, up to
+    the captions, gets a star after it; of the facts after these (`KNOWN`, as far as any file tells them) it is the fact.
     """
     import pyarrow as pa
 
@@ -142,9 +145,18 @@ def describe_pictures(rows: Sequence[PictureRow]) -> Any:
         },
         "captions": pa.array([[to_utf8(it) for it in row.captions] for row in rows], pa.list_(pa.string())),
     }
-    for name in sorted({name for row in rows for name in row.attributes}):
+    catalogue = sorted({name for row in rows for name in row.attributes})
+    told: dict[str, list[list[str]]] = {}
+    for place, row in enumerate(rows):
+        for fact in row.known:
+            if fact.name in KNOWN:
+                told.setdefault(fact.name, [[] for _ in rows])[place] += map(to_utf8, fact.values)
+    for name in (name for name in KNOWN if name in told):
+        values = ["; ".join(given) or None for given in told[name]]
+        facts[f"{name}*" if name in catalogue else name] = pa.array(values, pa.string())
+    for name in catalogue:
         values = ["; ".join(map(to_utf8, row.attributes.get(name, ()))) or None for row in rows]
-        facts[f"{name}*" if name in facts else name] = pa.array(values, pa.string())
+        facts[f"{name}*" if name in facts and name not in told else name] = pa.array(values, pa.string())
     return pa.table(facts)
 
 
@@ -195,9 +207,9 @@ def complete_table(table: Any) -> Any:
     """A table of pictures with all columns, empty where one of an earlier viewfinder lacks them."""
     import pyarrow as pa
 
-    for field in table_schema(PICTURES):
-        if field.name not in table.schema.names:
-            table = table.append_column(field, pa.nulls(table.num_rows, field.type))
+    for column in table_schema(PICTURES):
+        if column.name not in table.schema.names:
+            table = table.append_column(column, pa.nulls(table.num_rows, column.type))
     return table
 
 
@@ -379,10 +391,10 @@ class AttributeColumn:
 
 
 def build_columns(table: Any) -> dict[str, AttributeColumn]:
-    """The columns of pictures in Arrow: those of the catalogue by name, then those of files whose names it does not use.
+    """The columns of pictures in Arrow: those of the catalogue by name, then those of files whose names these leave.
 
-    Of files these are all `FACTS`, and the `KNOWN` that any picture has. Texts that many pictures share are read once: a
-    million pictures take seconds.
+    Of files these are all `FACTS`, and the `KNOWN` that any picture has. Texts that many pictures share are read once:
+    a million pictures take seconds.
     """
     table = complete_table(table)
     catalogue, row_to_text = _find_distinct(table["attributes"].combine_chunks())
@@ -406,15 +418,12 @@ def _build_known_columns(table: Any) -> dict[str, AttributeColumn]:
     values = told.field("values")
     parents_v = _list_parents(values)
     texts, codes_v = _encode_texts(values.flatten())
-    told_v = [to_utf8(unpack_text(text)).strip() for text in texts]
+    told_v = [to_utf8(unpack_text(text)) if text.startswith('"') else text for text in texts]
     columns = {}
     for name in KNOWN:
-        if name not in names_f:
-            continue
-        of_name_v = codes_f[parents_v] == names_f.index(name)
-        found = _join_values(name, rows_f[parents_v[of_name_v]], codes_v[of_name_v], told_v, len(counts_n))
-        if found.values:
-            columns[name] = found
+        if name in names_f:
+            of_name_v = codes_f[parents_v] == names_f.index(name)
+            columns[name] = _join_values(name, rows_f[parents_v[of_name_v]], codes_v[of_name_v], told_v, len(counts_n))
     return columns
 
 
@@ -422,22 +431,10 @@ def _join_values(
     name: str, rows_v: Int64[np.ndarray, " v"], codes_v: Int64[np.ndarray, " v"], texts: Sequence[str], pictures: int
 ) -> AttributeColumn:
     """A column of these values of these rows, ascending; a picture has a value once, and of one file if it has one."""
-    # Texts that differ in capitals alone are one value, as `merge_facts` has it: the most frequent spelling.
-    counts_t = np.bincount(codes_v, minlength=len(texts))
-    spelling: dict[str, int] = {}
-    for code in sorted(np.flatnonzero(counts_t).tolist(), key=lambda code: (-counts_t[code], texts[code])):
-        spelling.setdefault(texts[code].casefold(), code)
-    place_t = np.full(len(texts), -1, np.int64)
-    for code in np.flatnonzero(counts_t).tolist():
-        place_t[code] = spelling[texts[code].casefold()] if texts[code] else -1
-    kept_v = place_t[codes_v] >= 0
-    rows_v, codes_v = rows_v[kept_v], place_t[codes_v[kept_v]]
     if name in LIST_NAMES:
-        pairs_v = rows_v * len(texts) + codes_v
-        first_u = np.unique(pairs_v, return_index=True)[1]
+        chosen_u = np.sort(np.unique(rows_v * len(texts) + codes_v, return_index=True)[1])
     else:
-        first_u = np.unique(rows_v, return_index=True)[1]
-    chosen_u = np.sort(first_u)
+        chosen_u = np.flatnonzero(np.diff(rows_v, prepend=-1))
     rows_u, codes_u = rows_v[chosen_u], codes_v[chosen_u]
     offsets = np.zeros(pictures + 1, np.int64)
     np.cumsum(np.bincount(rows_u, minlength=pictures), out=offsets[1:])

@@ -23,10 +23,10 @@ from jaxtyping import Bool, Float32
 
 from viewfinder.encoders.base import to_file_name
 from viewfinder.errors import UnknownName
+from viewfinder.pictures.facts.model import Fact
 from viewfinder.store.bucket import find_files
 from viewfinder.store.checksums import list_versions
 from viewfinder.store.growing_arrays import extend_rows, map_rows, save_rows
-from viewfinder.pictures.facts.model import Fact
 from viewfinder.store.rows import (
     CAPTURED,
     FILE,

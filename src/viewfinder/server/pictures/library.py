@@ -27,7 +27,6 @@ from viewfinder.server.conversations.schemas import Card, Hit
 from viewfinder.server.jobs.worker import report_failure
 from viewfinder.server.pictures.examples import suggest_descriptions
 from viewfinder.server.pictures.schemas import (
-    KnownFact,
     Browsed,
     BrowseIn,
     Collection,
@@ -37,6 +36,7 @@ from viewfinder.server.pictures.schemas import (
     Facts,
     FailedFile,
     Failures,
+    KnownFact,
     NumberRange,
     PictureDetails,
     Root,

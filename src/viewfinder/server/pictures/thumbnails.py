@@ -144,9 +144,7 @@ def _load_any(source: PictureSource, longest: int) -> bytes:
         if file.is_file():
             there.append(file)
             with suppress(PictureError):
-                return load_thumbnail(
-                    file, source.picture, source.cache, longest=longest, pixel_hash=source.pixel_hash
-                )
+                return load_thumbnail(file, source.picture, source.cache, longest=longest, pixel_hash=source.pixel_hash)
     if not there:
         raise picture_gone(source.picture)
     raise picture_changed(there[0])
