@@ -127,7 +127,7 @@ def describe_pictures(rows: Sequence[PictureRow]) -> Any:
     """Pictures as an Arrow table for people's own use: facts, then one column of texts per catalogue column.
 
     Several values of a picture are joined by "; ". A catalogue column with the name of one of the first facts, up to
-    the captions, gets a star after it; of the facts after these (`KNOWN`, as far as any file tells them) it is the fact.
+    the captions, gets a star after it; of those after these (`KNOWN`, as far as any file tells them) it is the fact.
     """
     import pyarrow as pa
 
@@ -419,6 +419,9 @@ def _build_known_columns(table: Any) -> dict[str, AttributeColumn]:
     parents_v = _list_parents(values)
     texts, codes_v = _encode_texts(values.flatten())
     told_v = [to_utf8(unpack_text(text)) if text.startswith('"') else text for text in texts]
+    if told_v != texts:  # what is no text may look the same
+        place: dict[str, int] = {}
+        codes_v = np.array([place.setdefault(text, at) for at, text in enumerate(told_v)], np.int64)[codes_v]
     columns = {}
     for name in KNOWN:
         if name in names_f:
