@@ -24,6 +24,7 @@ from jaxtyping import Bool, Float32
 from viewfinder.encoders.base import to_file_name
 from viewfinder.errors import UnknownName
 from viewfinder.pictures.facts.model import Fact
+from viewfinder.pictures.pixel_hashes import split_pixel_hash
 from viewfinder.store.bucket import find_files
 from viewfinder.store.checksums import list_versions
 from viewfinder.store.growing_arrays import extend_rows, map_rows, save_rows
@@ -154,6 +155,15 @@ class Snapshot:
     def pixel_hash(self, row: int) -> str:
         """The hash of the picture's data without metadata, and its orientation; "" if it is not known."""
         return self._table["pixels"][row].as_py() or ""
+
+    def row_with_pixels(self, pixel_hash: str) -> int | None:
+        """The first row of a picture of the same data without metadata, turned or not; None: there is none."""
+        import pyarrow.compute as pc
+
+        if not (data := split_pixel_hash(pixel_hash)[0]):
+            return None
+        row = pc.index(pc.starts_with(self._table["pixels"], f"{data}/"), True).as_py()
+        return None if row < 0 else int(row)
 
     def columns(self) -> tuple[str, ...]:
         """Names of the catalogue's columns, then of those made from facts: format, year, month ..."""

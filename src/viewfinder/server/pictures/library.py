@@ -103,6 +103,13 @@ def is_in_library(library: Library, picture: str) -> bool:
     return snapshot is not None and row is not None and next(snapshot.files_there(row), None) is not None
 
 
+def find_same_pixels(library: Library, pixel_hash: str) -> str | None:
+    """The id of the picture that a file of this pixel hash is; None if the library does not know it."""
+    snapshot = current_snapshot(library)
+    row = None if snapshot is None else snapshot.row_with_pixels(pixel_hash)
+    return None if snapshot is None or row is None else snapshot.ids[row]
+
+
 # -- cards
 
 _HITS = TypeAdapter(list[Hit])  # all of a page at once: one by one takes half as long again
