@@ -230,9 +230,7 @@ class Library:
         check_type("include", include, list, tuple)
         if dry_run:
             kept_out = self.settings.leave_out if left_out is None else left_out
-            planned = Ingest(
-                self.store, self.encoder, follow_links=follow_links, include=include, leave_out=kept_out
-            )
+            planned = Ingest(self.store, self.encoder, follow_links=follow_links, include=include, leave_out=kept_out)
             return planned.plan(roots)
         tables = read_tables(captions, catalogue, key)  # before anything is added: damage is reported at once
         if tables and all(parse_url(root) is None for root in roots):  # object storage takes long to list
