@@ -11,7 +11,7 @@ import time
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
@@ -36,6 +36,7 @@ from viewfinder.errors import (
     check_type,
 )
 from viewfinder.pictures import WalkNotes, is_file, pack_image, scan
+from viewfinder.pictures.facts.model import Fact
 from viewfinder.search.hits import Hit, Hits, PicturePath
 from viewfinder.session.session import Answered, Picture, TurnMethods, id_of, is_known
 from viewfinder.store.reports import AddReport
@@ -584,9 +585,11 @@ def _read_events(lines: Iterator[str]) -> Iterator[_Event]:
 def _read_row(known: Mapping[str, Any]) -> PictureRow:
     """A picture as the API describes it."""
     facts = known["facts"]
+    told = tuple(Fact(it["name"], tuple(it["values"]), it["source"]) for it in known.get("known", ()))
+    files = tuple(FileRecord(name, facts["bytes"], 0) for name in known["names"])
     return PictureRow(
         known["id"],
-        tuple(FileRecord(name, facts["bytes"], 0) for name in known["names"]),
+        (replace(files[0], facts=told), *files[1:]),
         **{name: facts[name] for name in ("width", "height", "format", "bytes", "captured", "camera")},
         captions=tuple(known["captions"]),
         attributes={name: tuple(values) for name, values in known["attributes"].items()},

@@ -51,7 +51,7 @@ from viewfinder.store.objects import parse_url
 from viewfinder.store.regions import StoredVectors
 from viewfinder.store.reports import AddReport, FillReport, Progress, RepairReport
 from viewfinder.store.rows import Failure, PictureRow, describe_pictures, to_frame, to_values
-from viewfinder.store.settings import SETTINGS, Settings, add_roots, read_settings, write_settings
+from viewfinder.store.settings import LIBRARY_FORMAT, SETTINGS, Settings, add_roots, read_settings, write_settings
 from viewfinder.store.snapshot import Snapshot, read_generation
 from viewfinder.store.snapshot_files import load_snapshot
 from viewfinder.store.spaces import (
@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from viewfinder.store.descriptions import Rows
     from viewfinder.store.ingest import Embedder
     from viewfinder.store.removal import Pruned
+    from viewfinder.store.showing import ShownPicture
     from viewfinder.tuning import TuneReport
 
 
@@ -188,6 +189,7 @@ class Library:
         follow_links: bool = True,
         include: Sequence[str] = (),
         embedder: Embedder | None = None,
+        leave_out: Sequence[str] | None = None,
         progress: Progress | None = None,
         note: Callable[[AddReport], None] = lambda report: None,
         should_stop: Callable[[], bool] = lambda: False,
@@ -205,10 +207,17 @@ class Library:
         `embedder` reads and embeds in place of this process, for example a cluster (`viewfinder.cluster`);
         with one, paths may also be URLs of object storage. `note` is called with the current report before the first
         batch and after each one.
+        `leave_out` names facts of the files (`viewfinder.pictures.facts.model.NAMES`) that are not to be kept, from now
+        on and of what is below the paths; `["none"]` keeps them all, None leaves this setting as it is.
+
+        Raises BadInput: there is no such path or fact, or a table is damaged.
         """
         from viewfinder.store.descriptions import check_tables, read_tables, record_tables
         from viewfinder.store.ingest import Ingest
+        from viewfinder.store.known_facts import parse_leave_out
 
+        check_type("leave_out", leave_out, list, tuple, type(None))
+        left_out = None if leave_out is None else parse_leave_out(leave_out)
         check_type("workers", workers, Integral, type(None))
         if workers is not None and workers < 1:
             raise BadInput(f"workers: {workers} processes are asked for, give 1 or more")
@@ -220,7 +229,9 @@ class Library:
                 )
         check_type("include", include, list, tuple)
         if dry_run:
-            return Ingest(self.store, self.encoder, follow_links=follow_links, include=include).plan(roots)
+            kept_out = self.settings.leave_out if left_out is None else left_out
+            planned = Ingest(self.store, self.encoder, follow_links=follow_links, include=include, leave_out=kept_out)
+            return planned.plan(roots)
         tables = read_tables(captions, catalogue, key)  # before anything is added: damage is reported at once
         if tables and all(parse_url(root) is None for root in roots):  # object storage takes long to list
             files = scan(roots, follow_links=follow_links, include=include).files
@@ -230,6 +241,7 @@ class Library:
         with self.store.writing():
             self._refresh_settings()
             self._renew_space()
+            self._take_facts(left_out)
             report = AddReport()
             if roots:
 
@@ -241,7 +253,7 @@ class Library:
 
                 ingest = Ingest(
                     self.store, self.encoder, workers=workers, follow_links=follow_links, include=include,
-                    embedder=embedder,
+                    embedder=embedder, leave_out=self.settings.leave_out,
                 )  # fmt: skip
                 report = ingest.run(
                     roots, progress=acknowledged, note=note, should_stop=lambda: should_stop() or is_stop_asked()
@@ -282,6 +294,20 @@ class Library:
             row = replace(row, attributes={name: it for name, it in {**row.attributes, **told}.items() if it})
             self.store.replace([row])
         return row
+
+    def show(self, picture: Picture | Path) -> ShownPicture:
+        """All that is known of a picture, and from where: by its id (a result, a row), or by the path of a file.
+
+        Of a file that is not in the library, what it says itself.
+
+        Raises:
+            UnknownName: there is neither such a file nor such a picture.
+            BadInput: the file is no picture, or cannot be read.
+        """
+        from viewfinder.store.showing import show_picture
+
+        check_type("picture", picture, str, Path, Hit, PictureRow)
+        return show_picture(self.store, picture if isinstance(picture, str | Path) else id_of(picture))
 
     def prune(self, *, dry_run: bool = False, force: bool = False) -> Pruned:
         """Forgets files that are gone, and pictures of which no file is left; returns those pictures' ids.
@@ -592,6 +618,18 @@ class Library:
         settings = replace(settings, space=self.encoder.version)
         if settings != self.settings and has_space(self.store, self.encoder):
             self._save_settings(settings)
+
+    def _take_facts(self, leave_out: tuple[str, ...] | None) -> None:
+        """Makes room for facts in a library of an earlier viewfinder, and keeps what is to be left out.
+
+        The format first: an earlier viewfinder then says that it cannot read the library, whatever comes after.
+        """
+        settings = replace(self.settings, format=LIBRARY_FORMAT)
+        if leave_out is not None:
+            settings = replace(settings, leave_out=leave_out)
+        if settings != self.settings:
+            self._save_settings(settings)
+        self.store.make_room_for_facts()
 
     def _renew_space(self) -> None:
         """If an untuned library has the space of an earlier viewfinder's head, builds that of the present one."""

@@ -1,4 +1,4 @@
-"""`viewfinder add | find | values | status | failures | remove | prune | verify | repair | tune`: a library's verbs."""
+"""`viewfinder add | find | values | show | status | failures | remove | prune | verify | repair | tune`."""
 
 from __future__ import annotations
 
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from viewfinder.library import AddReport, Library
     from viewfinder.store.ingest import Embedder
     from viewfinder.store.rows import Failure
+    from viewfinder.store.showing import ShownPicture
 
 
 KeyOption = Annotated[
@@ -61,6 +62,10 @@ def add(
     ] = None,
     catalogue: Annotated[Path | None, option("TABLE", "What a catalogue says of them, likewise.")] = None,
     key: KeyOption = None,
+    leave_out: Annotated[
+        list[str] | None,
+        option("NAME", "A fact of the files that is not to be kept, from now on; repeatable; none: keep all."),
+    ] = None,
     include: Annotated[
         list[str] | None,
         option("GLOB", "What to take although it is left out: hidden, trash, previews; as in .gitignore; repeatable."),
@@ -91,7 +96,7 @@ def add(
             raise BadInput(f"{root}: no such file or folder; {advice}")
     with _open_or_make_library(library_folder(library), encoder, new=bool(roots), dry_run=dry_run) as collection:
         if dry_run:
-            report = collection.add(*roots, include=include or (), dry_run=True)
+            report = collection.add(*roots, include=include or (), dry_run=True, leave_out=leave_out)
         else:
             prepare_encoder(collection, shown=not as_json, pictures=True)
             with (
@@ -101,7 +106,7 @@ def add(
             ):
                 report = collection.add(
                     *roots, captions=captions, catalogue=catalogue, key=key, include=include or (), workers=workers,
-                    progress=progress, should_stop=interrupts, embedder=embedder,
+                    progress=progress, should_stop=interrupts, embedder=embedder, leave_out=leave_out,
                 )  # fmt: skip
             if not report.stopped and collection.space is not None:
                 _build_index(collection, as_json=as_json)
@@ -183,7 +188,9 @@ def _describe_added(report: AddReport, *, dry_run: bool) -> list[str]:
     rest += [f"note: {line}" for line in report.notes]
     if dry_run:
         waiting = f", {report.quarantined:,} in quarantine" if report.quarantined else ""
-        return [f"{found}: {report.added:,} would be read, {report.unchanged:,} unchanged{waiting}{sidecars}", *rest]
+        again = f" (what is known of {report.reread:,} would be read again)" if report.reread else ""
+        unchanged = f"{report.unchanged:,} unchanged{again}"
+        return [f"{found}: {report.added:,} would be read, {unchanged}{waiting}{sidecars}", *rest]
     numbers = {
         "added": report.added, "changed": report.changed, "moved": report.moved, "unchanged": report.unchanged,
         "copies": report.duplicates, "quarantined": report.quarantined,
@@ -194,8 +201,9 @@ def _describe_added(report: AddReport, *, dry_run: bool) -> list[str]:
         for what, number in numbers.items()
         if number or what == "added"
     ]
+    again = f" (what is known of {report.reread:,} was read again)" if report.reread else ""
     described = f"; {report.described:,} described" if report.described else ""
-    first = f"{found}: {', '.join(counted)}{described}{sidecars and f'{sidecars} read'}"
+    first = f"{found}: {', '.join(counted)}{again}{described}{sidecars and f'{sidecars} read'}"
     bad = list_first(
         [
             f"quarantined: {failure.path}: {failure.reason}"
@@ -275,6 +283,46 @@ def values(
     if len(shown) < len(counted):
         print_line(f"and {len(counted) - len(shown):,} more")
     return 0
+
+
+def show(
+    picture: Annotated[str, typer.Argument(metavar="PATH|ID", help="A file, or the id of a picture.")],
+    library: LibraryOption = None,
+    as_json: JsonOption = False,
+) -> int:
+    """Say all that is known of a picture, and from where.
+
+    Of a file that is not in the library, what it says itself; then no library is needed.
+    """
+    from viewfinder.store.showing import show_picture
+
+    has_none = library is None and not (library_folder(None) / "library.json").exists()
+    store = None if has_none and Path(picture).expanduser().is_file() else open_library(library).store
+    shown = show_picture(store, picture)
+    if as_json:
+        print_json(shown.to_json())
+    else:
+        lines = _describe_shown(shown)
+        named, told = (max(len(line[at]) for line in lines) for at in (0, 1))
+        for name, value, source in lines:
+            print_line(f"{name:{named}}  {value:{min(told, WIDEST_VALUE)}}  {source}".rstrip())
+    return 0
+
+
+WIDEST_VALUE = 60
+"""The width to which values are filled up, so that their sources stand in one column."""
+
+
+def _describe_shown(shown: ShownPicture) -> list[tuple[str, str, str]]:
+    """A name, a value and its source for each thing that is known of a picture."""
+    where = "yes" if shown.is_in_library else "no"
+    lines = [("id", shown.id, ""), ("in the library", f"{where} ({shown.note})" if shown.note else where, "")]
+    lines += [("file", file.path, f"{file.size:,} bytes") for file in shown.files]
+    lines.append(("size", f"{shown.width} x {shown.height} {shown.format}", ""))
+    lines += [(fact.name, ", ".join(fact.values), fact.source) for fact in shown.facts]
+    lines += [("caption", caption, "the library") for caption in shown.captions]
+    lines += [(name, ", ".join(values), "the catalogue") for name, values in shown.attributes.items()]
+    return [*lines, ("pixel hash", shown.pixel_hash or "not known", "")]
 
 
 def status(library: LibraryOption = None, as_json: JsonOption = False) -> int:

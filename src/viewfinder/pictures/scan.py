@@ -30,8 +30,10 @@ if TYPE_CHECKING:
 class FoundFile:
     """A file that says it is a picture; size in bytes.
 
-    `sidecars` are names of files beside it that tell about it, the most trusted first; `stamp` changes whenever one of
-    them does (`facts.stamps`).
+    Attributes:
+        sidecars: the names of the files beside it that tell of it, the most trusted first.
+        stamp: 64 bits that are others as soon as what tells of it is: its sidecars, the readers of facts, the settings.
+        facts_only: its pixels are known already, and need not be decoded.
     """
 
     path: Path
@@ -39,6 +41,7 @@ class FoundFile:
     mtime_ns: int
     sidecars: tuple[str, ...] = ()
     stamp: int = 0
+    facts_only: bool = False
 
 
 @dataclass(frozen=True)

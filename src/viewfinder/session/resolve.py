@@ -188,7 +188,8 @@ def _read_answer(question: Question, answer: str, gallery: Gallery) -> tuple[dic
 def _list_value_families(gallery: Gallery) -> tuple[ValueFamily, ...]:
     """Values that exclude each other: those of catalogue columns, then colours and the like among the tags."""
     # A "but ..." never refers to facts of the files.
-    columns = [gallery.snapshot.column(name) for name in gallery.snapshot.columns() if name not in FACTS]
+    told = {*FACTS} | gallery.snapshot.file_columns
+    columns = [gallery.snapshot.column(name) for name in gallery.snapshot.columns() if name not in told]
     known = [ValueFamily(column.values, column.name) for column in columns if 1 < len(column.values) <= MAX_VALUES]
     tagged = [
         ValueFamily(tuple(name for tag in group.tags for name in (tag.name, *tag.also)))

@@ -27,7 +27,7 @@ def texts_said(path: Sequence[Node]) -> tuple[str, ...]:
 
 def match_words(path: Sequence[Node], gallery: Gallery) -> tuple[WordMatch, ...]:
     """The descriptions of which words are written about pictures; a picked or shown picture voids those before it."""
-    if gallery.words is None:
+    if gallery.file_names is None:
         return ()
     found: list[WordMatch] = []
     for node in path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -144,11 +145,31 @@ def delete_copies(folder: Path, rows: Sequence[PictureRow]) -> None:
     All other files are the user's own and never touched, also where they lie in the library's folder.
     """
     sent, files = folder.resolve() / SENT, [(row.id, Path(it.path)) for row in rows for it in row.files]
-    copies = [str(thumbnail_path(Path(THUMBNAILS), row.id, size)) for row in rows for size in SIZES]
-    copies += [f"{SENT}/{file.name}" for picture, file in files if file.parent == sent and file.stem == picture]
+    copies = _list_thumbnails([row.id for row in rows])
+    # Another picture's id is the name of a copy that was sent with other metadata.
+    copies += [f"{SENT}/{file.name}" for _, file in files if file.parent == sent and is_id(file.stem)]
     bucket = find_bucket(folder)
     if bucket is not None:
         bucket.delete_files([*copies, *(original_name(row.id) for row in rows)])
         return
     for name in copies:
         (folder / name).unlink(missing_ok=True)
+
+
+def is_id(name: str) -> bool:
+    """Whether a name is written as the ids of pictures are (`pictures.picture_id`)."""
+    return re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", name) is not None
+
+
+def delete_thumbnails(folder: Path, pictures: Sequence[str]) -> None:
+    """Deletes the small copies of pictures, which are made again when they are wanted."""
+    copies = _list_thumbnails(pictures)
+    if (bucket := find_bucket(folder)) is not None:
+        bucket.delete_files(copies)
+        return
+    for name in copies:
+        (folder / name).unlink(missing_ok=True)
+
+
+def _list_thumbnails(pictures: Sequence[str]) -> list[str]:
+    return [str(thumbnail_path(Path(THUMBNAILS), picture, size)) for picture in pictures for size in SIZES]

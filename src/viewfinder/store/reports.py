@@ -18,8 +18,10 @@ class AddReport:
     """The result of `add`. `stopped` says that it was interrupted between batches; adding again resumes.
 
     `found`: files, and places that could not be read. Once all is read, it is the sum of `added`, `changed`,
-    `moved`, `unchanged`, `duplicates` (copies of pictures that are here) and `quarantined`. `failures` are the first
-    of those in quarantine, `ingest.MAX_LISTED_FAILURES` at most.
+    `moved`, `unchanged`, `duplicates` (copies of pictures that are here) and `quarantined`. A file is `changed` if it
+    holds another picture now, or the same one with other facts; `reread` counts those of the unchanged files whose
+    facts were read again, because a sidecar or a setting changed. `failures` are the first of those in quarantine,
+    `ingest.MAX_LISTED_FAILURES` at most.
 
     The rest of what was met is as `WalkNotes` has it: `passed_over`, `sidecars`, `left_out`. Together with `found` they
     are all files below the roots, but for those in folders that were left out as a whole. `lacking` are endings of
@@ -31,6 +33,7 @@ class AddReport:
     changed: int = 0
     moved: int = 0
     unchanged: int = 0
+    reread: int = 0
     duplicates: int = 0
     quarantined: int = 0
     described: int = 0
