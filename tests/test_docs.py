@@ -230,7 +230,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows = ["image,name,gender,price"]
     for number, file in enumerate(sorted((folder / "world" / "images").iterdir())):
         taken = Image.Exif()
-        taken[ExifTags.Base.DateTime] = f"{2019 + number % 3}:07:{1 + number % 28:02d} 10:03:00"
+        moment = f"{2019 + number % 3}:07:{1 + number % 28:02d} 10:03:00"
+        taken.get_ifd(ExifTags.IFD.Exif)[ExifTags.Base.DateTimeOriginal] = moment
         Image.open(file).save(folder / "Pictures" / file.name, exif=taken)
         (folder / "shop" / file.name).hardlink_to(file)
         rows.append(f"{file.name},thing {number},{('Women', 'Men', 'Unisex')[number % 3]},{10 * number}")

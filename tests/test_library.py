@@ -141,9 +141,9 @@ def test_a_library_whose_making_was_interrupted_is_completed(home: Path) -> None
 def test_a_library_of_a_later_viewfinder_is_not_touched(home: Path) -> None:
     Library.open(home)
     file = home / "library.json"
-    newer = file.read_text(encoding="utf-8").replace('"format": 1', '"format": 2, "colour": "unheard of"')
+    newer = file.read_text(encoding="utf-8").replace('"format": 2', '"format": 3, "colour": "unheard of"')
     file.write_text(newer, encoding="utf-8")
-    with pytest.raises(NewerLibrary, match=r"format 2, this one reads 1\): upgrade viewfinder"):
+    with pytest.raises(NewerLibrary, match=r"format 3, this one reads 2\): upgrade viewfinder"):
         Library.open(home)
     assert file.read_text(encoding="utf-8") == newer
 
@@ -194,6 +194,36 @@ def test_finding_takes_words_an_image_a_filter_and_what_to_leave_out(home: Path)
     plain, without = library.find(asked.top, n=40), library.find(asked.top, n=40, without=asked.bottom)
     places = [[hit.path for hit in hits].index(PicturePath(asked.path)) for hits in (plain, without)]
     assert places[0] < places[1]
+
+
+def test_filters_alone_list_pictures_by_date_the_newest_first(home: Path) -> None:
+    """Two of 2018, one of 2019, one without a date."""
+    folder = home.parent / "dated"
+    folder.mkdir()
+    days = {"june.jpg": "2018:06:01 10:00:00", "may.jpg": "2018:05:01 10:00:00", "later.jpg": "2019:01:01 00:00:00"}
+    for at, (name, day) in enumerate([*days.items(), ("undated.jpg", "")]):
+        exif = Image.Exif()
+        if day:
+            exif[306] = day
+            exif.get_ifd(0x8769)[36867] = day
+        Image.new("RGB", (40, 40), (at * 60, 0, 0)).save(folder / name, exif=exif)
+    library = viewfinder.open(home)
+    library.add(folder, workers=1)
+    hits = library.find(where={"year": "2018"})
+    assert [(hit.rank, hit.path.name, hit.match) for hit in hits] == [
+        (1, "june.jpg", "likely"),
+        (2, "may.jpg", "likely"),
+    ]
+    assert hits[0].why == {"captured": "2018-06-01T10:00:00"}
+    everything = library.find(where={"format": "JPEG"}, n=4)
+    assert [hit.path.name for hit in everything] == ["later.jpg", "june.jpg", "may.jpg", "undated.jpg"]
+    assert [hit.path.name for hit in library.find(where={"format": "JPEG"}, n=1)] == ["later.jpg"]
+    both = library.find(where={"year": "2018", "month": "January"})
+    assert (len(both), both.verdict) == (0, "nothing")
+    with pytest.raises(BadInput, match="0 results"):
+        library.find(where={"year": "2018"}, n=0)
+    with pytest.raises(UnknownName):
+        library.find(where={"colour": "red"})
 
 
 def test_finding_nothing_in_particular_is_refused(home: Path) -> None:
@@ -263,7 +293,7 @@ def test_what_a_table_says_of_no_certain_picture_is_noted(home: Path) -> None:
     report = library.add(home.parent / "pictures", catalogue=catalogue, workers=1)
     either = f"{home.parent}/pictures/a/{name} or {home.parent}/pictures/b/{name}"
     assert report.notes == [
-        "catalogue.csv: left out: 2 (first: column 3: has no name)",
+        "catalogue.csv: left out: 2 (first: column 3: has no name; line 3: names no picture: its id is empty)",
         f"catalogue.csv: about one of several files: 1 (first: old/{name}, which may be {either}): "
         "write more of the path",
     ]
@@ -320,7 +350,9 @@ def test_prune_refuses_where_a_folder_that_was_added_or_most_of_all_is_gone(home
     ):
         library.prune()
     assert library.status()["pictures"] == 5
-    assert len(library.prune(dry_run=True)) == 1
+    promised = library.prune(dry_run=True)
+    assert (len(promised), promised.refused is not None) == (1, True)
+    assert library.prune(dry_run=True, force=True).refused is None
     (home.parent / "drive").rmdir()
     (home.parent / "unplugged").rename(home.parent / "drive")
     assert library.prune() == []

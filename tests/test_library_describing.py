@@ -60,7 +60,7 @@ def test_what_a_catalogue_no_longer_says_of_a_picture_is_gone(filled: tuple[Libr
 @pytest.mark.parametrize(
     ("rows", "complaint"),
     [
-        ([{"price": 1}], r"catalogue, line 1: a column named image or file .* is needed; this file has: price"),
+        ([{"price": 1}], r"catalogue: no row is about a picture: its column 'price' has '1', but the files are '0"),
         (["a.jpg"], r"catalogue, row 1: a mapping of columns to values is needed, this is str 'a\.jpg'"),
         ([{"file": "a"}, {3: "b"}], r"catalogue, row 2: a mapping of columns"),
         (7, r"catalogue: str or PathLike or Iterable is needed, this is int"),

@@ -11,7 +11,7 @@ import time
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
@@ -35,7 +35,8 @@ from viewfinder.errors import (
     check_path,
     check_type,
 )
-from viewfinder.pictures import is_file, pack_image, scan
+from viewfinder.pictures import WalkNotes, is_file, pack_image, scan
+from viewfinder.pictures.facts.model import Fact
 from viewfinder.search.hits import Hit, Hits, PicturePath
 from viewfinder.session.session import Answered, Picture, TurnMethods, id_of, is_known
 from viewfinder.store.reports import AddReport
@@ -228,8 +229,10 @@ class RemoteLibrary:
             BadInput: no such file or folder; or the server wants a token with the scope `admin`.
             ServerFailed: a job that adds them failed.
         """
-        found = scan([check_path("a path to add", path) for path in paths])
+        notes = WalkNotes()
+        found = scan([check_path("a path to add", path) for path in paths], notes=notes)
         report = AddReport(found=len(found.files) + len(found.unreadable))
+        report.take_notes(notes)
         report.failures += [Failure(str(entry.path), 0, 0, entry.reason) for entry in found.unreadable]
         jobs: dict[str, set[str]] = {}
         for file in found.files:
@@ -278,6 +281,7 @@ class RemoteLibrary:
         like: Picture | OwnImage | None = None,
         where: Mapping[str, str] | None = None,
         without: str = "",
+        fold: bool = True,
     ) -> Hits:
         """Searches as `Library.find`, with at most 500 results; an image is uploaded, and deleted afterwards."""
         started = time.perf_counter()
@@ -288,6 +292,7 @@ class RemoteLibrary:
             else:
                 shown = self.upload(like)
         body = {"text": text, "like": liked, "show": shown, "without": without, "where": _check_filters(where), "n": n}
+        body["fold"] = fold
         try:
             return _read_hits(self.ask("POST", "/search", body), started)
         finally:
@@ -580,9 +585,11 @@ def _read_events(lines: Iterator[str]) -> Iterator[_Event]:
 def _read_row(known: Mapping[str, Any]) -> PictureRow:
     """A picture as the API describes it."""
     facts = known["facts"]
+    told = tuple(Fact(it["name"], tuple(it["values"]), it["source"]) for it in known.get("known", ()))
+    files = tuple(FileRecord(name, facts["bytes"], 0) for name in known["names"])
     return PictureRow(
         known["id"],
-        tuple(FileRecord(name, facts["bytes"], 0) for name in known["names"]),
+        (replace(files[0], facts=told), *files[1:]),
         **{name: facts[name] for name in ("width", "height", "format", "bytes", "captured", "camera")},
         captions=tuple(known["captions"]),
         attributes={name: tuple(values) for name, values in known["attributes"].items()},
@@ -604,6 +611,7 @@ def _read_hits(results: Mapping[str, Any], started: float, why: Mapping[str, dic
             it["score"],
             it["match"],
             (it["why"] if why is None else why.get(it["id"])) or {},
+            tuple(it.get("others", ())),
         )
         for it in results["results"]
     ]

@@ -135,6 +135,20 @@ class PictureError(ViewfinderError):
     """One file cannot become a picture; `str()` is the reason shown by `viewfinder failures`."""
 
 
+_BYTES_LITERAL = re.compile(r"""\bb(['"])(.*?)\1""")
+
+
+def read_text(error: BaseException) -> str:
+    """What an exception says, for people: some libraries say it in bytes, which Python writes with a b and quotes.
+
+    >>> read_text(ValueError(b"Input/output error")), read_text(ValueError("cannot read b'header'"))
+    ('Input/output error', 'cannot read header')
+    """
+    said = error.args[0] if len(error.args) == 1 else None
+    text = said.decode("utf-8", errors="replace") if isinstance(said, bytes) else str(error)
+    return _BYTES_LITERAL.sub(r"\2", text)
+
+
 def check_type(name: str, value: object, *kinds: type) -> None:
     """Raises BadInput if an argument is of none of these types; True and False do not count as numbers."""
     if isinstance(value, kinds) and (bool in kinds or not isinstance(value, bool)):

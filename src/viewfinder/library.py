@@ -15,6 +15,7 @@ What a search does without is imported where it is called: adding (`store/ingest
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
@@ -33,23 +34,24 @@ from viewfinder.errors import (
     check_path,
     check_type,
 )
-from viewfinder.pictures import BadFile, absolute_root
+from viewfinder.pictures import BadFile, absolute_root, scan
 from viewfinder.questioners import QuestionerChoice
 from viewfinder.retrievers import Composer, Retriever, RetrieverClass, load_retriever
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.hits import Hit, Hits
 from viewfinder.search.index_files import read_card
 from viewfinder.search.library_index import LibraryIndex
+from viewfinder.search.listing import list_hits, order_by_date
 from viewfinder.search.near_scores import IndexedPictures
 from viewfinder.search.raw_vectors import check_fits
-from viewfinder.session.session import Picture, Session, id_of, is_known
+from viewfinder.session.session import Picture, Session, check_search, id_of, is_known
 from viewfinder.stopping import is_stop_asked
 from viewfinder.store.bucket import PULLING, URL_FILE, find_bucket, place_name
 from viewfinder.store.objects import parse_url
 from viewfinder.store.regions import StoredVectors
 from viewfinder.store.reports import AddReport, FillReport, Progress, RepairReport
 from viewfinder.store.rows import Failure, PictureRow, describe_pictures, to_frame, to_values
-from viewfinder.store.settings import SETTINGS, Settings, add_roots, read_settings, write_settings
+from viewfinder.store.settings import LIBRARY_FORMAT, SETTINGS, Settings, add_roots, read_settings, write_settings
 from viewfinder.store.snapshot import Snapshot, read_generation
 from viewfinder.store.snapshot_files import load_snapshot
 from viewfinder.store.spaces import (
@@ -70,6 +72,8 @@ if TYPE_CHECKING:
     from viewfinder.session.session import OwnImage
     from viewfinder.store.descriptions import Rows
     from viewfinder.store.ingest import Embedder
+    from viewfinder.store.removal import Pruned
+    from viewfinder.store.showing import ShownPicture
     from viewfinder.tuning import TuneReport
 
 
@@ -179,26 +183,41 @@ class Library:
         *paths: str | Path,
         captions: str | Path | Rows | None = None,
         catalogue: str | Path | Rows | None = None,
+        key: str | Sequence[str] | None = None,
         dry_run: bool = False,
         workers: int | None = None,
         follow_links: bool = True,
+        include: Sequence[str] = (),
         embedder: Embedder | None = None,
+        leave_out: Sequence[str] | None = None,
         progress: Progress | None = None,
         note: Callable[[AddReport], None] = lambda report: None,
         should_stop: Callable[[], bool] = lambda: False,
     ) -> AddReport:
         """Adds folders and files; never removes anything outside them. Two processes take turns.
 
-        `captions` and `catalogue` are CSV files with a column image, file, path or id, or rows of one's own: mappings
-        of columns to values. A catalogue's columns take the place of what they said of a picture before. What is
-        acknowledged stays, whatever happens afterwards; adding the same again resumes where it stopped. `follow_links`
-        concerns links inside the folders; links that are not followed are skipped and reported. `embedder` reads and
-        embeds in place of this process, for example a cluster (`viewfinder.cluster`); with one, paths may also be URLs
-        of object storage. `note` is called with the current report before the first batch and after each one.
-        """
-        from viewfinder.store.descriptions import read_tables, record_tables
-        from viewfinder.store.ingest import Ingest
+        `captions` and `catalogue` are tables (CSV, JSON, JSON lines or Parquet), or rows of one's own: mappings of
+        columns to values. Captions may also be a file, or the folder, of a published set (`data.captions`). The column
+        whose values are names of pictures tells which picture a row is about; `key` names it, or several. A table that
+        is about no picture is refused before anything is added. A catalogue's columns take the place of what they said
+        of a picture before. What is acknowledged stays, whatever happens afterwards; adding the same again resumes
+        where it stopped. `follow_links` concerns links inside the folders; links that are not followed are skipped and
+        reported. `include` are patterns as `.gitignore` has them, from each folder on: they take what is otherwise left
+        out on purpose (hidden files, trash, previews of other programs), but for what a `.viewfinderignore` says.
+        `embedder` reads and embeds in place of this process, for example a cluster (`viewfinder.cluster`);
+        with one, paths may also be URLs of object storage. `note` is called with the current report before the first
+        batch and after each one.
+        `leave_out` names facts of the files (`viewfinder.pictures.facts.model.NAMES`) that are not to be kept, from now
+        on and of what is below the paths; `["none"]` keeps them all, None leaves this setting as it is.
 
+        Raises BadInput: there is no such path or fact, or a table is damaged.
+        """
+        from viewfinder.store.descriptions import check_tables, read_tables, record_tables
+        from viewfinder.store.ingest import Ingest
+        from viewfinder.store.known_facts import parse_leave_out
+
+        check_type("leave_out", leave_out, list, tuple, type(None))
+        left_out = None if leave_out is None else parse_leave_out(leave_out)
         check_type("workers", workers, Integral, type(None))
         if workers is not None and workers < 1:
             raise BadInput(f"workers: {workers} processes are asked for, give 1 or more")
@@ -208,13 +227,21 @@ class Library:
                 raise BadInput(
                     f"{url}: pictures in object storage are read by a cluster: `viewfinder add {url} --ray local`"
                 )
+        check_type("include", include, list, tuple)
         if dry_run:
-            return Ingest(self.store, self.encoder).plan(roots)
-        tables = read_tables(captions, catalogue)  # before anything is added: damage is reported at once
+            kept_out = self.settings.leave_out if left_out is None else left_out
+            planned = Ingest(self.store, self.encoder, follow_links=follow_links, include=include, leave_out=kept_out)
+            return planned.plan(roots)
+        tables = read_tables(captions, catalogue, key)  # before anything is added: damage is reported at once
+        if tables and all(parse_url(root) is None for root in roots):  # object storage takes long to list
+            files = scan(roots, follow_links=follow_links, include=include).files
+            if files or not roots:  # else adding says that there are no pictures
+                check_tables(tables, self.store, [file.path for file in files])
         self.encoder.pictures([])  # the first use loads a network, which must not happen under the lock
         with self.store.writing():
             self._refresh_settings()
             self._renew_space()
+            self._take_facts(left_out)
             report = AddReport()
             if roots:
 
@@ -224,7 +251,10 @@ class Library:
                     if progress is not None:
                         progress(done, total)
 
-                ingest = Ingest(self.store, self.encoder, workers=workers, follow_links=follow_links, embedder=embedder)
+                ingest = Ingest(
+                    self.store, self.encoder, workers=workers, follow_links=follow_links, include=include,
+                    embedder=embedder, leave_out=self.settings.leave_out,
+                )  # fmt: skip
                 report = ingest.run(
                     roots, progress=acknowledged, note=note, should_stop=lambda: should_stop() or is_stop_asked()
                 )
@@ -265,10 +295,25 @@ class Library:
             self.store.replace([row])
         return row
 
-    def prune(self, *, dry_run: bool = False, force: bool = False) -> list[PictureId]:
+    def show(self, picture: Picture | Path) -> ShownPicture:
+        """All that is known of a picture, and from where: by its id (a result, a row), or by the path of a file.
+
+        Of a file that is not in the library, what it says itself.
+
+        Raises:
+            UnknownName: there is neither such a file nor such a picture.
+            BadInput: the file is no picture, or cannot be read.
+        """
+        from viewfinder.store.showing import show_picture
+
+        check_type("picture", picture, str, Path, Hit, PictureRow)
+        return show_picture(self.store, picture if isinstance(picture, str | Path) else id_of(picture))
+
+    def prune(self, *, dry_run: bool = False, force: bool = False) -> Pruned:
         """Forgets files that are gone, and pictures of which no file is left; returns those pictures' ids.
 
         Raises BadInput, unless `force`: nothing is left of a folder that was added, or half of all pictures are gone.
+        A dry run says so in the `refused` of what it returns.
         """
         from viewfinder.store.removal import prune_pictures
 
@@ -365,17 +410,23 @@ class Library:
         like: Picture | OwnImage | None = None,
         where: Mapping[str, str] | None = None,
         without: str = "",
+        fold: bool = True,
     ) -> Hits:
         """One search: words, an image, what to leave out, and catalogue columns to filter by.
 
         `like`: a picture of the library (a result, a row, an id), or one of your own: a file, what a file holds, a PIL
         image, or an array of uint8 (h, w, 3), (h, w, 4) or (h, w). A text is an id where there is no such file.
+        `fold`: where a catalogue tells products, the best picture of each is a result, and `Hit.others` has the others.
+
+        With `where` alone: the pictures that meet it, the newest first, those without a date last.
         """
         check_type("text", text, str)
         check_type("without", without, str)
         if not text.strip() and like is None:
-            raise EmptyQuery("nothing to look for: give a few words, or an image with --like")
-        session = Session(self.gallery(), Composer(), None, n=n, where=where)
+            if where and not without.strip():
+                return self._list_by_date(where, n)
+            raise EmptyQuery("nothing to look for: give a few words, an image with --like, or a filter with --where")
+        session = Session(self.gallery(), Composer(), None, n=n, where=where, fold=fold)
         if like is None:
             hits = [session.say(text)]
         else:
@@ -384,6 +435,13 @@ class Library:
             hits.append(session.reject(text=without))
         last, elapsed_ms = hits[-1], sum(hit.elapsed_ms for hit in hits)
         return Hits(list(last), last.verdict, elapsed_ms, last.missing, last.unheard)
+
+    def _list_by_date(self, where: Mapping[str, str], n: int) -> Hits:
+        started = time.perf_counter()
+        check_search(n, where)
+        snapshot = self.gallery().snapshot
+        hits = list_hits(snapshot, order_by_date(snapshot, where)[:n])
+        return Hits(hits, "found" if hits else "nothing", (time.perf_counter() - started) * 1000)
 
     def chat(
         self,
@@ -497,11 +555,13 @@ class Library:
         *,
         captions: str | Path | None = None,
         catalogue: str | Path | None = None,
+        key: str | Sequence[str] | None = None,
         report: Callable[[str], None] | None = None,
     ) -> TuneReport:
         """Learns how words match these pictures, from captions or a catalogue; see `viewfinder.tuning.tune`.
 
-        `report` is told the progress, one line at a time; `switch_back` returns to the previous space.
+        `key` as for `add`. `report` is told the progress, one line at a time; `switch_back` returns to the previous
+        space.
 
         Raises BadInput: neither table, too few pictures in them, or an encoder that cannot be tuned.
         """
@@ -511,7 +571,7 @@ class Library:
         from viewfinder.tuning.collection import tune
 
         given = {name: check_path(name, table) for name, table in tables.items() if table is not None}
-        return tune(self, **given, report=report)
+        return tune(self, **given, key=key, report=report)
 
     def use_head(self, head: Head) -> None:
         """Builds a space for a head of the starter beside the present one, from stored raw vectors; switches to it."""
@@ -558,6 +618,18 @@ class Library:
         settings = replace(settings, space=self.encoder.version)
         if settings != self.settings and has_space(self.store, self.encoder):
             self._save_settings(settings)
+
+    def _take_facts(self, leave_out: tuple[str, ...] | None) -> None:
+        """Makes room for facts in a library of an earlier viewfinder, and keeps what is to be left out.
+
+        The format first: an earlier viewfinder then says that it cannot read the library, whatever comes after.
+        """
+        settings = replace(self.settings, format=LIBRARY_FORMAT)
+        if leave_out is not None:
+            settings = replace(settings, leave_out=leave_out)
+        if settings != self.settings:
+            self._save_settings(settings)
+        self.store.make_room_for_facts()
 
     def _renew_space(self) -> None:
         """If an untuned library has the space of an earlier viewfinder's head, builds that of the present one."""

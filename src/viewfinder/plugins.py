@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from viewfinder.errors import BadInput, PartFailed, UnknownName, ViewfinderError
+from viewfinder.errors import BadInput, PartFailed, UnknownName, ViewfinderError, read_text
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -255,7 +255,7 @@ def _package(point: EntryPoint) -> str:
 
 
 def _say(error: BaseException) -> str:
-    return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+    return f"{type(error).__name__}: {' '.join(read_text(error).split())[:200]}"
 
 
 @lru_cache(maxsize=64)

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
+from pillow_heif import register_heif_opener
 
 from viewfinder.cli import output
+from viewfinder.pictures import BadFile, Decoders, Outcome, formats
 
 Run = Callable[..., Any]
 Draw = Callable[[Path, int], Path]
@@ -108,6 +113,111 @@ def test_what_was_found_is_the_sum_of_what_came_of_it(viewfinder: Run, drawn: Dr
     counts, _, described = told.partition(": ")[2].partition("; ")
     assert sum(int(part.split()[0]) for part in counts.split(", ")) == 8
     assert described == "1 described"
+
+
+def save_pictures(folder: Path) -> dict[str, str]:
+    """A picture in each format that can be written here: names, and the formats they hold."""
+    written = {
+        "a.jpg": "JPEG", "b.JPEG": "JPEG", "c.jpe": "JPEG", "d.jfif": "JPEG", "e.png": "PNG", "f.apng": "PNG",
+        "g.webp": "WEBP", "h.gif": "GIF", "i.bmp": "BMP", "j.tif": "TIFF", "k.tiff": "TIFF", "l.avif": "AVIF",
+        "m.heic": "HEIF", "n.HIF": "HEIF", "o.jxl": "JXL", "p": "JPEG",
+    }  # fmt: skip
+    register_heif_opener()
+    importlib.import_module("pillow_jxl")
+    for number, (name, format_name) in enumerate(written.items()):
+        Image.new("RGB", (16, 16), (10 * number, 255 - 10 * number, 90)).save(folder / name, format_name)
+    return written
+
+
+def test_a_folder_of_forty_kinds_of_files_is_told_in_a_report_that_adds_up(viewfinder: Run, tmp_path: Path) -> None:
+    folder, library = tmp_path / "all", tmp_path / "library"
+    folder.mkdir()
+    pictures = save_pictures(folder)
+    others = (
+        "clip.mp4", "clip.MOV", "clip.avi", "clip.3gp", "clip.mts", "sound.mp3", "notes.txt", "paper.pdf",
+        "drawing.psd", "drawing.xcf", "vector.svg", "page.html", "table.csv", "archive.zip", "film.raw",
+        "program.exe", "index.db",
+        "catalogue.lrcat", "mail.eml", "Makefile",
+    )  # fmt: skip
+    beside = ("a.jpg.xmp", "e.png.supplemental-metadata.json", "clip.mp4.json", "alone.xmp")
+    hidden = (".hidden.jpg", ".DS_Store", "Thumbs.db", ".viewfinderignore")
+    for name in (*others, *beside, *hidden, "ignored.jpg"):
+        (folder / name).write_text("ignored.jpg\n")
+    for name in ("$RECYCLE.BIN", "@eaDir", ".Trash-1000", "P.photoslibrary/resources/derivatives"):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "x.jpg").write_bytes(b"x")
+    outcome = viewfinder("add", folder, "--library", library, "--json")
+    assert outcome.code == 0
+    told = outcome.json
+    assert (told["found"], told["added"], told["quarantined"]) == (len(pictures), len(pictures), 0)
+    assert told["sidecars"] == {"XMP": 1, "Takeout": 1}
+    assert told["passed_over"]["videos"] == 5
+    left = told["left_out"]
+    assert {why: (it["folders"], it["files"]) for why, it in left.items()} == {
+        "hidden": (0, 2),
+        "system": (0, 2),
+        "ignored": (0, 1),
+        "trash": (2, 0),
+        "previews": (2, 0),
+    }
+    counted = told["found"] + sum(told["passed_over"].values()) + sum(told["sidecars"].values())
+    counted += sum(it["files"] for it in left.values())
+    assert counted == sum(len(files) for _, _, files in os.walk(folder)) - 4  # those in the folders left out
+    assert len({Path(name).suffix.lower() for name in (*pictures, *others, *beside)}) + len(left) >= 40
+    lines = viewfinder("add", folder, "--library", library).out.splitlines()
+    assert lines[0] == "16 picture files found: 0 added, 16 unchanged; 1 Takeout sidecar, 1 XMP sidecar read"
+    assert lines[1].startswith("passed over: 5 videos, 1 .csv, ")
+    assert lines[2].startswith("left out: 2 folders of other programs' previews (")
+    assert lines[2].endswith(" 1 file ignored by .viewfinderignore (ignored.jpg): --include GLOB takes them")
+    assert len(lines) == 3
+
+
+def test_what_is_left_out_is_taken_by_include_and_told_in_a_dry_run(
+    viewfinder: Run, drawn: Draw, tmp_path: Path
+) -> None:
+    folder, library = drawn(tmp_path / "pictures", 2), tmp_path / "library"
+    drawn(folder / "Photos.photoslibrary/resources/derivatives", 3)
+    (folder / "clip.mp4").write_bytes(b"x")
+    given = ("add", folder, "--library", library)
+    assert viewfinder(*given, "--dry-run").out.splitlines() == [
+        "2 picture files found: 2 would be read, 0 unchanged",
+        "passed over: 1 video",
+        "left out: 1 folder of other programs' previews (Photos.photoslibrary/resources/derivatives)"
+        ": --include GLOB takes them",
+    ]
+    pattern = "Photos.photoslibrary/resources/derivatives"
+    assert viewfinder(*given, "--include", pattern, "--dry-run").out.startswith(
+        "5 picture files found: 5 would be read"
+    )
+    outcome = viewfinder(*given, "--include", "*.nothing", "--include", "nor/this")
+    assert "note: include '*.nothing', 'nor/this': nothing that is otherwise left out matches" in outcome.out
+    assert viewfinder(*given, "--include", pattern, "--json").json["included"] == 3
+    assert viewfinder(*given, "--include", "!").code == 2
+
+
+def test_pictures_that_need_an_extra_are_told_by_kind_with_the_line_that_mends_it(
+    viewfinder: Run, drawn: Draw, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, library = drawn(tmp_path / "pictures", 1), tmp_path / "library"
+    for name in ("a.jxl", "b.JXL"):
+        (folder / name).write_bytes(b"\xff\x0a\xfa\x1f")
+    monkeypatch.setattr(formats, "find_spec", lambda name: None if name == "pillow_jxl" else find_spec(name))
+    told = "not read: 2 .jxl: pip install 'viewfinder[jxl]', with the pip beside this viewfinder"
+    assert told in viewfinder("add", folder, "--library", library, "--dry-run").out
+    reason = formats.READER_EXTRAS["pillow_jxl"]
+    decode = Decoders.decode
+
+    def decode_without_extra(self: Decoders, *given: Any, **more: Any) -> Iterator[Outcome]:
+        for outcome in decode(self, *given, **more):
+            is_refused = outcome.path.suffix.lower() == ".jxl"
+            yield BadFile(outcome.path, outcome.size, outcome.mtime_ns, reason) if is_refused else outcome
+
+    monkeypatch.setattr(Decoders, "decode", decode_without_extra)
+    outcome = viewfinder("add", folder, "--library", library)
+    assert outcome.code == 3
+    assert outcome.out.splitlines()[1] == told
+    assert "quarantined: " not in outcome.out
+    assert len(viewfinder("failures", "--library", library, "--json").json["failures"]) == 2
 
 
 def test_a_long_preparation_is_told(viewfinder: Run, drawn: Draw, tmp_path: Path, monkeypatch: Any) -> None:

@@ -20,6 +20,7 @@ VERBS = [
     "add",
     "find",
     "values",
+    "show",
     "chat",
     "serve",
     "status",

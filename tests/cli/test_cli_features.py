@@ -31,6 +31,7 @@ def test_json_tells_what_there_is_and_where(viewfinder: Run, pictures: Path, tmp
         "encoder": "starter",
         "dropped": [],
         "folder": str(tmp_path / "out"),
+        "data": "",
     }
     found = features(pictures, ColourEncoder(), regions=True, out=tmp_path / "out")
     assert found.regions_nre is not None and found.regions_nre.shape == (5, 36, 3)

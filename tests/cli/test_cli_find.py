@@ -103,6 +103,26 @@ def test_an_image_that_does_not_exist_is_wrong_use(viewfinder: Run, indexed: Pat
     assert "none.jpg" in outcome.err
 
 
+def test_an_address_given_as_an_image_is_answered_in_one_line(viewfinder: Run, indexed: Path) -> None:
+    outcome = viewfinder("find", "--like", "https://example.com/a.jpg", "--library", indexed)
+    assert (outcome.code, outcome.err.count("\n")) == (2, 1)
+    assert "https://example.com/a.jpg is an address, not a file: download it" in outcome.err
+
+
+def test_filters_alone_list_pictures_by_date(viewfinder: Run, indexed: Path) -> None:
+    """The pictures of this library have no dates: all that meet the filter, by id."""
+    listed = viewfinder("find", "--where", "light=night", "-n", 40, "--library", indexed, "--json").json
+    searched = viewfinder("find", "a", "--where", "light=night", "-n", 40, "--library", indexed, "--json").json
+    assert [hit["id"] for hit in listed["results"]] == sorted(hit["id"] for hit in searched["results"])
+    assert listed["verdict"] == "found"
+    assert listed["results"][0]["why"] == {"captured": None}
+    told = viewfinder("find", "--where", "light=night", "-n", 2, "--library", indexed).out.splitlines()
+    assert told[0].split() == ["#", "captured", "path"]
+    assert told[1].split() == ["1", listed["results"][0]["path"]]
+    refused = viewfinder("find", "--without", "snow", "--where", "light=night", "--library", indexed)
+    assert (refused.code, "nothing to look for" in refused.err) == (2, True)
+
+
 def test_without_lowers_what_was_first(viewfinder: Run, indexed: Path) -> None:
     plain = viewfinder("find", "a car", "--library", indexed, "--json").json["results"]
     without = viewfinder("find", "a car", "--without", "a car", "--library", indexed, "--json").json["results"]

@@ -188,6 +188,12 @@ def test_prune_and_repair_say_what_they_did(viewfinder: Run, drawn: Draw, tmp_pa
     refused = viewfinder("prune", "--library", library)
     assert (refused.code, refused.err.count("\n")) == (2, 1)
     assert f"nothing is left of {folder}, where 3 pictures were" in refused.err
+    promised = viewfinder("prune", "--dry-run", "--library", library)
+    assert promised.out.startswith("3 pictures would be forgotten, but `prune` would refuse: nothing is left of")
+    assert "`viewfinder prune --force`" in promised.out
+    as_json = viewfinder("prune", "--dry-run", "--library", library, "--json").json
+    assert (len(as_json["pruned"]), as_json["refused"] in promised.out) == (3, True)
+    assert "refused" not in viewfinder("prune", "--dry-run", "--force", "--library", library, "--json").json
     assert viewfinder("prune", "--force", "--library", library).out == "3 pictures forgotten\n"
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewfinder.data.splits import OFFICIAL_TEST, name_pictures, part_of, split_of, split_reader
+from viewfinder.data.splits import name_pictures, part_of, split_of, split_reader
 
 STEMS = st.text("abcdefghijklmnopqrstuvwxyz0123456789_-", min_size=1, max_size=20)
 
@@ -25,7 +25,7 @@ def test_a_picture_is_in_one_split_wherever_it_lies(stem: str, folder: str, endi
 
 def test_what_a_data_set_lists_as_test_pictures_is_tested_on(tmp_path: Path) -> None:
     assert (split_of("1.jpg"), split_of("3.jpg"), split_of("7.jpg")) == ("train", "test", "val")
-    (tmp_path / OFFICIAL_TEST).write_text("1.jpg\n7.jpg\n")
+    (tmp_path / "Flickr_8k.testImages.txt").write_text("1.jpg\n7.jpg\n")
     official = split_reader(tmp_path)
     assert [official(name) for name in ("images/1.jpg", "3.jpg", "7.jpg", "10.jpg")] == [
         "test",

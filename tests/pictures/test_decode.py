@@ -126,6 +126,7 @@ def test_a_png_called_jpg_is_what_its_bytes_say() -> None:
         (b"<html><body>404", "not a picture (starts with '<html><body>404')"),
         (b"\x00\x01\x02\x03\x04\x05\x06", "not a picture (starts with the bytes 00 01 02 03 04 05)"),
         (b"%PDF-1.7\n%\xe2\xe3", "not a picture (starts with the bytes 25 50 44 46 2d 31)"),
+        (b"PK\x03\x04a", "not a picture but a ZIP archive, or a document made like one: unpack it, and add the folder"),
         (b"\xff\xd8\xff", "truncated or damaged JPEG"),
         (b"GIF89a", "truncated or damaged GIF"),
     ],

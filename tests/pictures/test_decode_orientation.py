@@ -9,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 from PIL.ExifTags import Base
+from PIL.PngImagePlugin import PngInfo
 
 from viewfinder.pictures.decode import AtMost, Fit, Limits, Stretch, decode
 
@@ -51,7 +52,7 @@ def file_of(format_name: str, orientation: int, width: int = 96, height: int = 6
         pytest.importorskip("pillow_heif").register_heif_opener()
     exif = Image.Exif()
     exif[Base.Orientation] = orientation
-    exif[Base.DateTime] = "2021:02:03 04:05:06"
+    exif.get_ifd(Base.ExifOffset)[Base.DateTimeOriginal] = "2021:02:03 04:05:06"
     out = BytesIO()
     Image.fromarray(stored(seen(width, height), orientation)).save(out, format_name, exif=exif.tobytes(), quality=95)
     return out.getvalue()
@@ -97,4 +98,29 @@ def test_broken_exif_does_not_cost_the_picture() -> None:
     broken = jpeg[:at] + b"\xff" * 20 + jpeg[at + 20 :]
     picture = decode(broken, limits=Limits(), fit=AtMost(1000))
     assert picture.facts.captured is None
+    assert_upright(picture.pixels)
+
+
+XMP = (
+    '<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">'
+    '<rdf:Description xmlns:tiff="http://ns.adobe.com/tiff/1.0/" tiff:Orientation="6"/></rdf:RDF></x:xmpmeta>'
+)
+
+
+@pytest.mark.parametrize("format_name", ["JPEG", "PNG", "WEBP", "TIFF", "AVIF"])
+def test_an_orientation_that_only_xmp_has_turns_nothing(format_name: str) -> None:
+    """Browsers and viewers turn by EXIF alone; Pillow would turn."""
+    out = BytesIO()
+    options: dict[str, object] = {"xmp": XMP.encode(), "quality": 95}
+    if format_name == "PNG":
+        text = PngInfo()
+        text.add_itxt("XML:com.adobe.xmp", XMP)
+        options = {"pnginfo": text}
+    elif format_name == "TIFF":
+        options = {"tiffinfo": {700: XMP.encode()}}
+    Image.fromarray(seen(96, 64)).save(out, format_name, **options)
+    with Image.open(BytesIO(out.getvalue())) as image:
+        assert image.getexif().get(Base.Orientation) == 6
+    picture = decode(out.getvalue(), limits=Limits(), fit=AtMost(1000))
+    assert picture.pixels.shape == (64, 96, 3)
     assert_upright(picture.pixels)

@@ -10,24 +10,26 @@ from viewfinder.pictures.formats import read_camera, read_capture_date, read_ori
 def notes(**tags: object) -> Image.Exif:
     exif = Image.Exif()
     for name, value in tags.items():
-        place = exif.get_ifd(IFD.Exif) if name.startswith("DateTimeO") else exif
+        place = exif.get_ifd(IFD.Exif) if name.startswith(("DateTimeO", "DateTimeD")) else exif
         place[Base[name]] = value
     return exif
 
 
-def test_the_moment_of_capture_comes_before_that_of_the_last_change() -> None:
-    both = notes(DateTimeOriginal="2019:12:31 23:59:58", DateTime="2024:01:01 00:00:00")
+def test_the_moment_of_capture_comes_before_that_of_digitizing_and_the_last_change_never() -> None:
+    both = notes(DateTimeOriginal="2019:12:31 23:59:58", DateTimeDigitized="2020:01:01 00:00:00")
     assert read_capture_date(both) == "2019-12-31T23:59:58"
-    assert read_capture_date(notes(DateTime="2024:01:01 00:00:00")) == "2024-01-01T00:00:00"
+    digitized = notes(DateTimeDigitized="2020:01:01 00:00:00", DateTime="2024:01:01 00:00:00")
+    assert read_capture_date(digitized) == "2020-01-01T00:00:00"
+    assert read_capture_date(notes(DateTime="2024:01:01 00:00:00")) is None
 
 
 @pytest.mark.parametrize("text", ["", "0000:00:00 00:00:00", "    :  :     :  :  ", "yesterday", b"\xff\xfe", 7, None])
 def test_a_date_that_is_none_is_none(text: object) -> None:
-    assert read_capture_date(notes(DateTimeOriginal=text, DateTime=text)) is None
+    assert read_capture_date(notes(DateTimeOriginal=text, DateTimeDigitized=text)) is None
 
 
 def test_a_bad_original_date_falls_back_to_the_other() -> None:
-    fallback = notes(DateTimeOriginal="0000:00:00 00:00:00", DateTime="2024:01:01 00:00:00\x00")
+    fallback = notes(DateTimeOriginal="0000:00:00 00:00:00", DateTimeDigitized="2024:01:01 00:00:00\x00")
     assert read_capture_date(fallback) == "2024-01-01T00:00:00"
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from viewfinder.pictures.formats import detect_format, read_webp_canvas, show_first_bytes
+from viewfinder.pictures.formats import detect_format, is_camera_raw, read_jxl_size, read_webp_canvas, show_first_bytes
 
 WRITTEN = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "AVIF")
 
@@ -30,6 +30,16 @@ def test_what_pillow_writes_is_known_by_its_first_bytes(format_name: str) -> Non
         (b"FUJIFILMCCD-RAW 0201", "RAW"),
         (b"IIRO\x08\x00", "RAW"),
         (b"IIU\x00\x08\x00", "RAW"),
+        (b"II\x1a\x00\x00\x00HEAPCCDR\x02\x00\x01\x00", "RAW"),
+        (b"FOVb\x00\x00\x02\x00", "RAW"),
+        (b"\x00MRM\x00\x01\x00\x00", "RAW"),
+        (b"II*\x00\x08\x01\x00\x00IIIITwaR", "RAW"),
+        (b"MM\x00*\x00\x00\x00\x10MMMMRawT", "RAW"),
+        (b"\xff\x0a\xfa\x1f", "JXL"),
+        (b"\x00\x00\x00\x0cJXL \r\n\x87\n\x00\x00\x00\x14ftypjxl ", "JXL"),
+        (b"\x00\x00\x00\x24ftypheix\x00\x00\x00\x00mif1MiHBheix", "HEIF"),  # Canon's HIF
+        (b"\x00\x00\x00\x18ftyphevc\x00\x00\x00\x00msf1hevc", "HEIF"),  # a sequence
+        (b"\x00\x00\x00\x18ftypavis\x00\x00\x00\x00avifavis", "AVIF"),
         (b"\x00\x00\x00\x18ftypcrx \x00\x00\x00\x01crx isom", "RAW"),
         (b"\x00\x00\x00\x18ftypheic\x00\x00\x00\x00mif1heic", "HEIF"),
         (b"\x00\x00\x00\x1cftypmif1\x00\x00\x00\x00mif1avifmiaf", "AVIF"),
@@ -57,6 +67,9 @@ def test_an_opening_is_readable_text_or_hexadecimal() -> None:
 def test_no_bytes_upset_the_signatures(data: bytes) -> None:
     detect_format(data)
     read_webp_canvas(data)
+    read_jxl_size(data)
+    read_jxl_size(b"\xff\x0a" + data)
+    is_camera_raw(b"II*\x00\x08\x00\x00\x00" + data)
     assert show_first_bytes(data).isprintable()
 
 

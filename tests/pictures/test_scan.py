@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -15,7 +14,9 @@ from hypothesis import strategies as st
 from pathspec import GitIgnoreSpec
 
 from viewfinder.errors import BadInput
-from viewfinder.pictures.scan import Scan, _Rule, printable_path, scan
+from viewfinder.pictures import ignoring
+from viewfinder.pictures.ignoring import Rule
+from viewfinder.pictures.scan import FoundFile, Scan, printable_path, scan, walk
 
 WithoutRoot = Callable[[], AbstractContextManager[None]]
 
@@ -54,6 +55,69 @@ def test_pictures_are_found_by_extension_in_any_case_and_in_sorted_order(tmp_pat
         "sub/c.Png",
         "sub/deep/d.cr2",
     ]
+
+
+def test_files_that_cameras_and_programs_call_otherwise_are_found(tmp_path: Path) -> None:
+    endings = (
+        "jfif", "jpe", "pjpeg", "HIF", "heics", "heifs", "avifs", "mpo", "apng", "jxl", "pef", "srw", "nrw", "3FR",
+        "crw", "GPR", "rwl", "iiq", "erf", "kdc", "mrw", "x3f", "mos", "mef", "dcr", "sr2", "srf", "orf", "rw2",
+    )  # fmt: skip
+    for ending in endings:
+        put(tmp_path / f"a.{ending}")
+    assert names(scan([tmp_path]), tmp_path) == sorted(f"a.{ending}" for ending in endings)
+
+
+def test_an_ending_that_cameras_share_with_others_is_judged_by_the_first_bytes(tmp_path: Path) -> None:
+    put(tmp_path / "panasonic.raw", b"IIU\x00\x18\x00\x00\x00")
+    put(tmp_path / "disk.raw", bytes(512))
+    put(tmp_path / "hasselblad.fff", b"MM\x00*\x00\x00\x00\x08")
+    assert names(scan([tmp_path]), tmp_path) == ["hasselblad.fff", "panasonic.raw"]
+
+
+def test_pictures_come_with_their_sidecars_and_a_stamp_of_them(tmp_path: Path) -> None:
+    for name in ("a.jpg", "b.jpg", "a.jpg.xmp", "a.xmp", "b.jpg.supplemental-metadata.json", "c.jpg", "sub/d.jpg"):
+        put(tmp_path / name)
+    put(tmp_path / "sub/d.jpg.xmp")
+    found = {file.path.name: file for file in scan([tmp_path]).files}
+    assert {name: file.sidecars for name, file in found.items()} == {
+        "a.jpg": ("a.jpg.xmp", "a.xmp"),
+        "b.jpg": ("b.jpg.supplemental-metadata.json",),
+        "c.jpg": (),
+        "d.jpg": ("d.jpg.xmp",),
+    }
+    assert [found[name].stamp == 0 for name in ("a.jpg", "b.jpg", "c.jpg", "d.jpg")] == [False, False, True, False]
+    put(tmp_path / "a.xmp", b"changed")
+    again = {file.path.name: file for file in scan([tmp_path]).files}
+    assert [name for name in found if again[name].stamp != found[name].stamp] == ["a.jpg"]
+    assert [file.sidecars for file in scan([tmp_path / "a.jpg", tmp_path / "b.jpg"]).files] == [
+        found["a.jpg"].sidecars,
+        found["b.jpg"].sidecars,
+    ]
+    assert list(walk([tmp_path / "a.jpg"])) == [again["a.jpg"]]
+
+
+def test_the_signature_of_the_readers_goes_into_every_stamp(tmp_path: Path) -> None:
+    for name in ("a.jpg", "a.jpg.xmp", "b.jpg"):
+        put(tmp_path / name)
+    stamps = [
+        {file.path.name: file.stamp for file in walk([tmp_path], signature=it) if isinstance(file, FoundFile)}
+        for it in (0, 7, 8)
+    ]
+    assert stamps[0]["b.jpg"] == 0
+    assert len({of["a.jpg"] for of in stamps}) == len({of["b.jpg"] for of in stamps}) == 3
+
+
+def test_sidecars_that_may_not_be_read_belong_to_no_picture(tmp_path: Path) -> None:
+    folder = tmp_path / "pictures"
+    put(folder / "a.jpg")
+    put(folder / "b.jpg")
+    os.mkfifo(folder / "a.jpg.xmp")
+    put(folder / "b.jpg.xmp")
+    put(folder / "._b.xmp")
+    put(folder / ".viewfinderignore", b"b.jpg.xmp\n")
+    (folder / "a.xmp").symlink_to(put(tmp_path / "secret.xmp"))
+    assert [file.sidecars for file in scan([folder]).files] == [("a.xmp",), ()]
+    assert [file.sidecars for file in scan([folder], follow_links=False).files] == [(), ()]
 
 
 def test_size_and_time_of_change_are_told(tmp_path: Path) -> None:
@@ -316,12 +380,12 @@ def test_rules_mean_what_they_mean_to_pathspec(rule: str, name: str) -> None:
         theirs = GitIgnoreSpec.from_lines([rule], backend="simple")
     except ValueError:
         return
-    ours = GitIgnoreSpec.from_lines(_Rule, [rule], backend="simple")
+    ours = GitIgnoreSpec.from_lines(Rule, [rule], backend="simple")
     assert ours.check_file(name).include == theirs.check_file(name).include
 
 
 def test_rules_that_take_too_long_are_given_up_and_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules["viewfinder.pictures.scan"], "MAX_RULES_S", -1.0)
+    monkeypatch.setattr(ignoring, "MAX_RULES_S", -1.0)
     put(tmp_path / "a.jpg")
     (tmp_path / ".viewfinderignore").write_text("*.jpg\n")
     found = scan([tmp_path])

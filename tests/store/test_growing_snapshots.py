@@ -13,11 +13,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from viewfinder.pictures.facts.model import Fact
 from viewfinder.search.gallery import Scores
 from viewfinder.search.written_words import WordIndex, build_entries, written_words
 from viewfinder.store import snapshot_files
 from viewfinder.store.growing_arrays import count_rows, extend_rows, link_rows, map_rows, save_rows
-from viewfinder.store.rows import FileRecord, PictureRow
+from viewfinder.store.rows import FACTS, FileRecord, PictureRow
 from viewfinder.store.snapshot import Snapshot, read_state
 from viewfinder.store.snapshot_files import load_snapshot
 from viewfinder.store.store import Store
@@ -327,3 +328,27 @@ def test_whatever_comes_in_a_snapshot_shows_what_the_store_has(
         ]
         np.testing.assert_array_equal(found.matrix_nd[:, 1], [len(name) for name in found.ids])
         assert_words_like_a_new_index(found)
+
+
+def test_what_files_tell_grows_with_a_snapshot(store: Store) -> None:
+    def tell(name: str, *keywords: str, **attributes: tuple[str, ...]) -> PictureRow:
+        file = FileRecord(f"/photos/{name}.jpg", 100, 7, 1, (Fact("keywords", keywords, "XMP"),) if keywords else ())
+        return picture(name, files=(file,), attributes=attributes)
+
+    def keywords_of(snapshot: Snapshot) -> dict[str, tuple[str, ...]]:
+        return {name: snapshot.column("keywords").of_row(row) for row, name in enumerate(snapshot.ids)}
+
+    add(store, tell("a", "sea", "sun"))
+    grown = load_snapshot(store.folder, "s")
+    assert has_grown(grown)
+    add(store, tell("c", "sun"), tell("e", colour=("red",)))
+    grown = load_snapshot(store.folder, "s")
+    assert has_grown(grown)
+    assert keywords_of(grown) == {"a": ("sea", "sun"), "c": ("sun",), "e": (), "b": (), "d": (), "f": (), "h": ()}
+    assert grown.file_columns == {*FACTS, "keywords"}
+    assert grown.columns() == ("colour", *FACTS, "keywords")
+    add(store, tell("g", "moon", Keywords=("of the shop",)))  # takes the place of what files tell, of all pictures
+    rewritten = load_snapshot(store.folder, "s")
+    assert not has_grown(rewritten)
+    assert rewritten.column("keywords").values == ("of the shop",)
+    assert rewritten.file_columns == {*FACTS}

@@ -386,6 +386,7 @@ def test_what_was_quarantined_for_want_of_a_package_is_read_again_when_it_is_the
     status = picture.path.stat()
     for reason, read in (
         (READER_EXTRAS["pillow_heif"], 1),  # installed here
+        (READER_EXTRAS["pillow_jxl"], 1),
         ("HEIC pictures need an extra: pip install 'viewfinder[heic]'", 1),  # as earlier versions said it
         ("HEIC pictures need something else", 0),
         ("too many pixels: 15000 x 12000 is over the limit of 150 megapixels", 1),
@@ -395,6 +396,41 @@ def test_what_was_quarantined_for_want_of_a_package_is_read_again_when_it_is_the
         bench.store.quarantine([Failure(str(picture.path), status.st_size, status.st_mtime_ns, reason)])
         assert counts(bench.add()) == {"found": 1, **({"added": 1} if read else {"quarantined": 1})}, reason
         assert len(bench.store.failures()) == 1 - read
+
+
+def test_what_is_met_besides_pictures_is_in_the_report_of_a_run_and_of_a_plan(bench: Bench) -> None:
+    [picture] = tiny_pictures(bench.folder, 1)
+    for name in (f"{picture.path.name}.xmp", "film.mp4", "notes.txt", ".hidden.jpg", "#recycle/old.jpg"):
+        (bench.folder / name).parent.mkdir(exist_ok=True)
+        (bench.folder / name).write_bytes(b"x")
+    for report in (Ingest(bench.store, ENCODER).plan([bench.folder]), bench.add(), bench.add()):
+        assert report.passed_over == {"videos": 1, ".txt": 1}
+        assert report.sidecars == {"XMP": 1}
+        assert {reason: (it.folders, it.files) for reason, it in report.left_out.items()} == {
+            "hidden": (0, 1),
+            "trash": (1, 0),
+        }
+
+
+def test_a_folder_without_pictures_is_told_by_what_is_in_it(bench: Bench) -> None:
+    (bench.folder / "#recycle").mkdir(parents=True)
+    for name in ("a.mp4", "b.mov", "c.txt"):
+        (bench.folder / name).write_bytes(b"x")
+    with pytest.raises(BadInput) as caught:
+        bench.add()
+    assert str(caught.value).startswith(
+        f"no pictures in {bench.folder}: 2 videos, 1 .txt; left out 1 folder of the trash: --include GLOB takes them; "
+        "looked for JPEG"
+    )
+
+
+def test_patterns_take_what_is_left_out_and_one_that_takes_nothing_is_noted(bench: Bench) -> None:
+    tiny_pictures(bench.folder, 1)
+    tiny_pictures(bench.folder / "#recycle", 2)
+    report = Ingest(bench.store, ENCODER, workers=1, include=["#recycle/"]).run([bench.folder])
+    assert (report.added + report.duplicates, report.included, report.notes) == (3, 2, [])
+    report = Ingest(bench.store, ENCODER, workers=1, include=["#recicle/"]).run([bench.folder])
+    assert report.notes == ["include '#recicle/': nothing that is otherwise left out matches"]
 
 
 # -- vectors that are none

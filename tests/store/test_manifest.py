@@ -6,6 +6,7 @@ import os
 import sys
 import tracemalloc
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,8 @@ from hypothesis import strategies as st
 from viewfinder.errors import DiskFull
 from viewfinder.pictures import FoundFile, UnreadablePlace
 from viewfinder.store.ingest import Ingest
-from viewfinder.store.manifest import Manifest
+from viewfinder.store.known_facts import stamp_settings
+from viewfinder.store.manifest import Manifest, _to_signed
 from viewfinder.store.rows import Failure, FileRecord, PictureRow, pictures_to_arrow
 from viewfinder.store.store import Store
 from viewfinder.testing import ColourEncoder
@@ -27,14 +29,17 @@ TOO_MANY = "too many pixels: 15000 x 12000 is over the limit of 150 megapixels"
 
 
 class Known(Store):
-    """A store that knows these pictures, vectors and failures, and has no tables."""
+    """A store that knows these pictures, vectors and failures, and has no tables; without `stamps` an older one."""
 
-    def __init__(self, rows: Sequence[PictureRow], vectors: Sequence[str], failures: Sequence[Failure]) -> None:
+    def __init__(
+        self, rows: Sequence[PictureRow], vectors: Sequence[str], failures: Sequence[Failure], *, stamps: bool = True
+    ) -> None:
         super().__init__(Path("nowhere"))
-        self._known = rows, vectors, failures
+        self._known, self._stamps = (rows, vectors, failures), stamps
 
     def stream_files(self) -> Iterator[Any]:
-        yield from pictures_to_arrow(self._known[0]).select(["id", "files"]).to_batches(max_chunksize=2)
+        columns = ["id", "files", "pixels", "stamps"][: 4 if self._stamps else 2]
+        yield from pictures_to_arrow(self._known[0]).select(columns).to_batches(max_chunksize=2)
 
     def stream_vector_ids(self, space: str) -> Iterator[Any]:
         yield pa.record_batch({"id": pa.array(self._known[1], pa.string())})
@@ -50,10 +55,12 @@ def row(picture: str, files: Sequence[FileRecord]) -> PictureRow:
 names = st.sampled_from(["/a", "/a b", "/a/b.jpg", "/é", "/\U0001f600", "/ｚ", '/"quoted"', "/'", "s3:/bucket/a.jpg"])
 odd_names = st.one_of(names, st.sampled_from(["/\udcff", '"', "/\0"]))
 numbers = st.integers(0, 2)
-files = st.builds(FileRecord, odd_names, numbers, numbers)
+stamps = st.sampled_from([0, 1, (1 << 64) - 1])
+known_stamps = st.sampled_from([None, 0, 1, -1])
+files = st.builds(FileRecord, odd_names, numbers, numbers, known_stamps)
 failures = st.builds(Failure, odd_names, numbers, numbers, st.sampled_from(["not a picture", TOO_MANY, "\udcff"]))
 places = st.one_of(
-    st.builds(FoundFile, names.map(Path), numbers, numbers),
+    st.builds(FoundFile, names.map(Path), numbers, numbers, st.sampled_from([(), ("a.xmp", "\udcff.json")]), stamps),
     st.builds(UnreadablePlace, names.map(Path), st.just("permission denied")),
 )
 
@@ -64,9 +71,16 @@ places = st.one_of(
     st.sets(st.sampled_from("01234x")),
     st.lists(failures, max_size=4, unique_by=lambda failure: failure.path),
     st.lists(places, max_size=8),
+    st.booleans(),
+    st.sampled_from([0, 1]),
 )
 def test_what_is_matched_is_what_dictionaries_say(
-    known: list[list[FileRecord]], vectors: set[str], failed: list[Failure], seen: list[FoundFile | UnreadablePlace]
+    known: list[list[FileRecord]],
+    vectors: set[str],
+    failed: list[Failure],
+    seen: list[FoundFile | UnreadablePlace],
+    has_stamps: bool,
+    settings_stamp: int,
 ) -> None:
     once = {file.path: (str(number), file) for number, some in enumerate(known) for file in some}
     rows = [
@@ -79,8 +93,13 @@ def test_what_is_matched_is_what_dictionaries_say(
     for path, place in sorted(found.items()):
         picture, file = once.get(path, ("", None))
         failure = {it.path: it for it in failed}.get(path)
-        if file is not None and picture in vectors and (file.size, file.mtime_ns) == (place.size, place.mtime_ns):
+        stamp = place.stamp ^ settings_stamp
+        stamp -= 1 << 64 if stamp >> 63 else 0
+        is_same = file is not None and (file.size, file.mtime_ns) == (place.size, place.mtime_ns)
+        if file is not None and picture in vectors and is_same and has_stamps and file.stamp == stamp:
             unchanged += 1
+        elif picture in vectors and is_same:
+            to_read.append(replace(place, stamp=stamp, facts_only=True))
         elif (
             failure is not None
             and (failure.size, failure.mtime_ns) == (place.size, place.mtime_ns)
@@ -88,13 +107,14 @@ def test_what_is_matched_is_what_dictionaries_say(
         ):
             again.append(failure)
         else:
-            to_read.append(place)
+            to_read.append(replace(place, stamp=stamp))
     with Manifest.opened() as manifest:
-        manifest.learn(Known(rows, sorted(vectors), failed), "space")
-        manifest.find(seen)
+        manifest.learn(Known(rows, sorted(vectors), failed, stamps=has_stamps), "space")
+        manifest.find(seen, settings_stamp)
         matched = manifest.match(1)
         assert list(manifest.to_read()) == to_read
         assert (matched.unchanged, matched.still_failed, matched.to_read) == (unchanged, len(again), len(to_read))
+        assert matched.to_reread == sum(file.facts_only for file in to_read)
         assert (matched.found, matched.unreadable) == (len(found) + len(unreadable), len(unreadable))
         assert matched.failures == again[:1]
         assert [it.path for some in manifest.unreadable() for it in some] == sorted(unreadable)
@@ -119,9 +139,10 @@ def test_what_happens_meanwhile_is_known_and_does_not_change_what_is_to_be_read(
             manifest.add_failures([Failure("/c", 1, 1, "not a picture")])
         assert drawn == seen
         manifest.remove_file("/old")
-        manifest.add_vectors(["B"])
+        manifest.add_vectors([("B", "0b1f/6")])
         assert [manifest.picture_at(path) for path in ("/a", "/old")] == ["A", None]
         assert [manifest.has_vector(picture) for picture in "AB"] == [True, True]
+        assert manifest.pixel_hash_of("B") == "0b1f/6"
         assert [manifest.has_failed(path) for path in ("/a", "/c")] == [False, True]
 
 
@@ -154,10 +175,12 @@ class KnownByHalf(Known):
 
     def stream_files(self) -> Iterator[Any]:
         folder, count = self._paths
+        stamp = _to_signed(stamp_settings(()))
         for start in range(0, count, 1000):
             known = range(start, start + 1000, 2)
             files = [[{"path": f"{folder}/{it:06d}.jpg", "size": 0, "mtime_ns": 1}] for it in known]
-            yield pa.record_batch({"id": [f"{it:036d}" for it in known], "files": files})
+            stamps = [[stamp] for _ in known]
+            yield pa.record_batch({"id": [f"{it:036d}" for it in known], "files": files, "stamps": stamps})
 
     def stream_vector_ids(self, space: str) -> Iterator[Any]:
         return (batch.select(["id"]) for batch in self.stream_files())

@@ -11,17 +11,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from viewfinder.errors import UnknownName
+from viewfinder.pictures.facts.model import LIST_NAMES, NAMES, Fact, merge_facts
 from viewfinder.store.rows import (
+    FACTS,
     FEW_KINDS,
     AttributeColumn,
     FileRecord,
     PictureRow,
     build_columns,
     find_column,
+    pictures_from_arrow,
     pictures_to_arrow,
     split_date,
     to_utf8,
 )
+from viewfinder.store.rows import (
+    KNOWN as TOLD,
+)
+from viewfinder.store.snapshot import Snapshot
 from viewfinder.store.snapshot_files import StoredColumns, save_columns
 
 COLOURS = AttributeColumn.of("colour", [("red", "Blue"), (), ("blue",), ("red", "red", " "), ("red",)])
@@ -212,3 +219,78 @@ def test_year_and_month_are_read_from_dates_that_make_sense(
     captured: str | None, expected: tuple[str | None, str | None]
 ) -> None:
     assert split_date(captured) == expected
+
+
+texts = st.one_of(st.text(max_size=4), st.sampled_from(["a", "A", "\udcff", "\udcfe", '"', "\0"]))
+
+
+def told(name: str, *facts: Fact, captured: str | None = None) -> PictureRow:
+    return PictureRow(name, (FileRecord(f"/photos/{name}.jpg", 1, 2, 3, facts),), 4, 3, "JPEG", 1, captured=captured)
+
+
+def test_what_files_tell_is_columns_of_the_values_that_count() -> None:
+    copies = (
+        FileRecord("/a", 1, 2, 3, (Fact("keywords", ("sea", "sun"), "XMP"), Fact("rating", ("4",), "XMP"))),
+        FileRecord("/b", 1, 2, None),
+        FileRecord("/c", 1, 2, 3, (Fact("keywords", ("sun", "dog"), "a.xmp"), Fact("rating", ("1",), "a.xmp"))),
+    )
+    rows = [
+        told("x"),
+        PictureRow("y", copies, 4, 3, "JPEG", 1),
+        told("z", Fact("keywords", ("\udcff", '"quoted"', "sea"), "IPTC"), Fact("title", ("sun",), "IPTC")),
+    ]
+    found = build_columns(pictures_to_arrow(rows))
+    assert [found["keywords"].of_row(row) for row in range(3)] == [(), ("sea", "sun", "dog"), ("?", '"quoted"', "sea")]
+    assert [found["rating"].of_row(row) for row in range(3)] == [(), ("4",), ()]
+    assert found["title"].values == ("sun",)
+    assert {name for name, column in found.items() if column.of_files} == {*FACTS, "keywords", "rating", "title"}
+    part = build_columns(pictures_to_arrow([*rows, *rows]).slice(2, 3))  # keeps the buffers of the whole
+    assert [part["keywords"].of_row(row) for row in (0, 2)] == [("?", '"quoted"', "sea"), ("sea", "sun", "dog")]
+
+
+@given(
+    st.lists(
+        st.lists(
+            st.lists(
+                st.builds(Fact, st.sampled_from(NAMES), st.lists(texts, min_size=1, max_size=3).map(tuple), texts)
+            ),
+            max_size=2,
+        ),
+        max_size=4,
+    )
+)
+def test_columns_of_what_files_tell_are_what_slow_code_says(drawn: list[list[list[Fact]]]) -> None:
+    kept = [[merge_facts(facts) for facts in some] for some in drawn]
+    files = [tuple(FileRecord(f"/{n}", 1, 1, 1, facts) for n, facts in enumerate(some)) for some in kept]
+    rows = [PictureRow(str(at), some, 1, 1, "", 1) for at, some in enumerate(files)]
+    assert pictures_from_arrow(pictures_to_arrow(rows)) == rows
+    found = build_columns(pictures_to_arrow(rows))
+    for name in TOLD:
+        for at, row in enumerate(rows):
+            facts = [fact for file in row.files for fact in file.facts if fact.name == name]
+            values = dict.fromkeys(to_utf8(value) for fact in facts for value in fact.values)
+            expected = tuple(values) if name in LIST_NAMES else tuple(values)[:1]
+            assert (found[name].of_row(at) if name in found else ()) == expected
+
+
+@pytest.mark.parametrize(
+    ("condition", "pictures"),
+    [
+        ("2019", "abcd"), ("2019-07", "bcd"), ("2019-07-14", "cd"), ("2019-07..2020", "bcde"), ("..2018", ""),
+        ("2019-07-14|2020", "cde"), ("2019-07-15..", "e"),
+    ],
+)  # fmt: skip
+def test_days_that_are_known_in_part_are_found_as_far_as_they_are(condition: str, pictures: str) -> None:
+    captured = ("2019", "2019-07", "2019-07-14", "2019-07-14T10:03:00.25+02:00", "2020-01-01T00:00", None)
+    rows = [told(name, captured=at) for name, at in zip("abcdef", captured, strict=True)]
+    table = pictures_to_arrow(rows)
+    vectors_nd = np.zeros((6, 1), np.float32)
+    snapshot = Snapshot(vectors_nd, table, build_columns(table), space="s", generation="", folder=None)
+    if pictures:
+        met = snapshot.column("captured").mask(condition)
+        assert "".join(name for name, is_met in zip("abcdef", met, strict=True) if is_met) == pictures
+    else:
+        with pytest.raises(UnknownName, match="no picture has captured"):
+            snapshot.column("captured").mask(condition)
+    assert snapshot.column("year").count_values() == [("2019", 4), ("2020", 1)]
+    assert snapshot.column("month").count_values() == [("July", 3), ("January", 1)]

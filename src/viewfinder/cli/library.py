@@ -1,4 +1,4 @@
-"""`viewfinder add | find | values | status | failures | remove | prune | verify | repair | tune`: a library's verbs."""
+"""`viewfinder add | find | values | show | status | failures | remove | prune | verify | repair | tune`."""
 
 from __future__ import annotations
 
@@ -42,6 +42,14 @@ from viewfinder.training.progress import progress_bar
 if TYPE_CHECKING:
     from viewfinder.library import AddReport, Library
     from viewfinder.store.ingest import Embedder
+    from viewfinder.store.rows import Failure
+    from viewfinder.store.showing import ShownPicture
+
+
+KeyOption = Annotated[
+    list[str] | None,
+    option("COLUMN", "The table's column that names the pictures; repeatable. [default: told from its values]"),
+]
 
 
 def add(
@@ -49,8 +57,19 @@ def add(
     *,
     library: LibraryOption = None,
     encoder: Annotated[str | None, option("NAME|PATH", "The encoder of a new library. [default: starter]")] = None,
-    captions: Annotated[Path | None, option("CSV", "Captions of the pictures.")] = None,
-    catalogue: Annotated[Path | None, option("CSV", "What a catalogue says of them.")] = None,
+    captions: Annotated[
+        Path | None, option("TABLE|DIR", "Their captions: CSV, JSON, Parquet, a published set.")
+    ] = None,
+    catalogue: Annotated[Path | None, option("TABLE", "What a catalogue says of them, likewise.")] = None,
+    key: KeyOption = None,
+    leave_out: Annotated[
+        list[str] | None,
+        option("NAME", "A fact of the files that is not to be kept, from now on; repeatable; none: keep all."),
+    ] = None,
+    include: Annotated[
+        list[str] | None,
+        option("GLOB", "What to take although it is left out: hidden, trash, previews; as in .gitignore; repeatable."),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be read; change nothing.")] = False,
     workers: WorkersOption = None,
     ray: Annotated[
@@ -67,15 +86,17 @@ def add(
     roots = list(paths or ())
     if not roots and captions is None and catalogue is None:
         raise BadInput("nothing to add: name folders or picture files, or a table with --captions or --catalogue")
-    from viewfinder.store.objects import is_gone
+    from viewfinder.store.objects import is_gone, parse_address
 
     for root in roots:
         if is_gone(root):
+            if (url := parse_address(root)) is not None:
+                raise BadInput(f"{url}: pictures are not fetched from the web: download them, and add their folder")
             advice = "give the path itself, not its URL" if root.parts[:1] == ("file:",) else "check the path"
             raise BadInput(f"{root}: no such file or folder; {advice}")
     with _open_or_make_library(library_folder(library), encoder, new=bool(roots), dry_run=dry_run) as collection:
         if dry_run:
-            report = collection.add(*roots, dry_run=True)
+            report = collection.add(*roots, include=include or (), dry_run=True, leave_out=leave_out)
         else:
             prepare_encoder(collection, shown=not as_json, pictures=True)
             with (
@@ -84,8 +105,8 @@ def add(
                 progress_bar("reading pictures", shown=not as_json) as progress,
             ):
                 report = collection.add(
-                    *roots, captions=captions, catalogue=catalogue, workers=workers, progress=progress,
-                    should_stop=interrupts, embedder=embedder,
+                    *roots, captions=captions, catalogue=catalogue, key=key, include=include or (), workers=workers,
+                    progress=progress, should_stop=interrupts, embedder=embedder, leave_out=leave_out,
                 )  # fmt: skip
             if not report.stopped and collection.space is not None:
                 _build_index(collection, as_json=as_json)
@@ -155,10 +176,21 @@ def _discard_empty(library: Library, *, keep_folder: bool) -> None:
 
 
 def _describe_added(report: AddReport, *, dry_run: bool) -> list[str]:
+    from viewfinder.pictures.walk_notes import describe_kinds, describe_lacking, describe_left_out, describe_sidecars
+
     found = f"{count_noun(report.found, 'picture file')} found"
+    sidecars = f"; {describe_sidecars(report.sidecars)}" if report.sidecars else ""
+    rest = [f"not read: {line}" for line in describe_lacking(report.lacking)]
+    if report.passed_over:
+        rest.append(f"passed over: {describe_kinds(report.passed_over)}")
+    if report.left_out:
+        rest.append(f"left out: {describe_left_out(report.left_out)}")
+    rest += [f"note: {line}" for line in report.notes]
     if dry_run:
         waiting = f", {report.quarantined:,} in quarantine" if report.quarantined else ""
-        return [f"{found}: {report.added:,} would be read, {report.unchanged:,} unchanged{waiting}"]
+        again = f" (what is known of {report.reread:,} would be read again)" if report.reread else ""
+        unchanged = f"{report.unchanged:,} unchanged{again}"
+        return [f"{found}: {report.added:,} would be read, {unchanged}{waiting}{sidecars}", *rest]
     numbers = {
         "added": report.added, "changed": report.changed, "moved": report.moved, "unchanged": report.unchanged,
         "copies": report.duplicates, "quarantined": report.quarantined,
@@ -169,11 +201,25 @@ def _describe_added(report: AddReport, *, dry_run: bool) -> list[str]:
         for what, number in numbers.items()
         if number or what == "added"
     ]
+    again = f" (what is known of {report.reread:,} was read again)" if report.reread else ""
     described = f"; {report.described:,} described" if report.described else ""
-    bad = list_first([f"quarantined: {failure.path}: {failure.reason}" for failure in report.failures])
+    first = f"{found}: {', '.join(counted)}{again}{described}{sidecars and f'{sidecars} read'}"
+    bad = list_first(
+        [
+            f"quarantined: {failure.path}: {failure.reason}"
+            for failure in report.failures
+            if not _is_told_by_ending(failure, report)
+        ]
+    )
     advice = "`viewfinder failures` lists them; a file that is mended is read again by the next `viewfinder add`"
-    notes = [f"note: {line}" for line in report.notes]
-    return [f"{found}: {', '.join(counted)}{described}", *notes, *bad, *([advice] if bad else [])]
+    return [first, *rest, *bad, *([advice] if report.failures else [])]
+
+
+def _is_told_by_ending(failure: Failure, report: AddReport) -> bool:
+    """Whether a file that waits for an extra is among those that are told together, by their endings."""
+    from viewfinder.pictures.formats import READER_EXTRAS
+
+    return failure.reason in READER_EXTRAS.values() and Path(failure.path).suffix.lower() in report.lacking
 
 
 def find(
@@ -188,15 +234,21 @@ def find(
         list[str] | None,
         option("KEY=VALUE", "A column to filter by: VALUE, VALUE|VALUE, 10..50, 2019-07..2020; repeatable."),
     ] = None,
+    all_pictures: Annotated[
+        bool, typer.Option("--all-pictures", help="All pictures of a product, not the best one of each.")
+    ] = False,
     library: LibraryOption = None,
     as_json: JsonOption = False,
 ) -> int:
-    """Find pictures by words, by an image, or both."""
+    """Find pictures by words, by an image, or both.
+
+    With --where alone: those that meet it, the newest first.
+    """
     filters = parse_conditions(where or ())
     load_words_meanwhile()
     collection = open_library(library)
     prepare_encoder(collection, shown=not as_json)
-    hits = collection.find(" ".join(text or ()), n, like=like, where=filters, without=without)
+    hits = collection.find(" ".join(text or ()), n, like=like, where=filters, without=without, fold=not all_pictures)
     if as_json:
         print_json(hits.to_json())
     else:
@@ -231,6 +283,46 @@ def values(
     if len(shown) < len(counted):
         print_line(f"and {len(counted) - len(shown):,} more")
     return 0
+
+
+def show(
+    picture: Annotated[str, typer.Argument(metavar="PATH|ID", help="A file, or the id of a picture.")],
+    library: LibraryOption = None,
+    as_json: JsonOption = False,
+) -> int:
+    """Say all that is known of a picture, and from where.
+
+    Of a file that is not in the library, what it says itself; then no library is needed.
+    """
+    from viewfinder.store.showing import show_picture
+
+    has_none = library is None and not (library_folder(None) / "library.json").exists()
+    store = None if has_none and Path(picture).expanduser().is_file() else open_library(library).store
+    shown = show_picture(store, picture)
+    if as_json:
+        print_json(shown.to_json())
+    else:
+        lines = _describe_shown(shown)
+        named, told = (max(len(line[at]) for line in lines) for at in (0, 1))
+        for name, value, source in lines:
+            print_line(f"{name:{named}}  {value:{min(told, WIDEST_VALUE)}}  {source}".rstrip())
+    return 0
+
+
+WIDEST_VALUE = 60
+"""The width to which values are filled up, so that their sources stand in one column."""
+
+
+def _describe_shown(shown: ShownPicture) -> list[tuple[str, str, str]]:
+    """A name, a value and its source for each thing that is known of a picture."""
+    where = "yes" if shown.is_in_library else "no"
+    lines = [("id", shown.id, ""), ("in the library", f"{where} ({shown.note})" if shown.note else where, "")]
+    lines += [("file", file.path, f"{file.size:,} bytes") for file in shown.files]
+    lines.append(("size", f"{shown.width} x {shown.height} {shown.format}", ""))
+    lines += [(fact.name, ", ".join(fact.values), fact.source) for fact in shown.facts]
+    lines += [("caption", caption, "the library") for caption in shown.captions]
+    lines += [(name, ", ".join(values), "the catalogue") for name, values in shown.attributes.items()]
+    return [*lines, ("pixel hash", shown.pixel_hash or "not known", "")]
 
 
 def status(library: LibraryOption = None, as_json: JsonOption = False) -> int:
@@ -272,7 +364,10 @@ def prune(
     """Forget pictures whose files are gone."""
     gone = open_library(library).prune(dry_run=dry_run, force=force)
     done = f"{count_noun(len(gone), 'picture')} {'would be forgotten' if dry_run else 'forgotten'}"
-    print_result(as_json, {"pruned": gone, "dry_run": dry_run}, done)
+    if gone.refused is not None:  # a dry run; the verb itself says so as an error
+        done = f"{count_noun(len(gone), 'picture')} would be forgotten, but `prune` would refuse: {gone.refused}"
+    refused = {} if gone.refused is None else {"refused": gone.refused}
+    print_result(as_json, {"pruned": gone, "dry_run": dry_run, **refused}, done)
     return 0
 
 
@@ -331,8 +426,9 @@ def repair(
 
 
 def tune(
-    captions: Annotated[Path | None, option("CSV", "Captions of pictures in the library.")] = None,
-    catalogue: Annotated[Path | None, option("CSV", "Catalogue rows of pictures in it.")] = None,
+    captions: Annotated[Path | None, option("TABLE|DIR", "Captions of pictures in the library.")] = None,
+    catalogue: Annotated[Path | None, option("TABLE", "Catalogue rows of pictures in it.")] = None,
+    key: KeyOption = None,
     undo: Annotated[bool, typer.Option("--undo", help="Go back to the space before the last tune.")] = False,
     library: LibraryOption = None,
     as_json: JsonOption = False,
@@ -342,7 +438,7 @@ def tune(
     From captions or a catalogue. The pictures are not read again; `--undo` goes back.
     """
     if undo == (captions is not None or catalogue is not None):
-        raise BadInput("tune needs --captions CSV or --catalogue CSV, or --undo alone")
+        raise BadInput("tune needs --captions TABLE or --catalogue TABLE, or --undo alone")
     collection = open_library(library)
     if undo:
         collection.switch_back()
@@ -352,7 +448,7 @@ def tune(
     from viewfinder.tuning import tune as fit
 
     with reporting_wait("learning your words", shown=not as_json):
-        report = fit(collection, captions=captions, catalogue=catalogue, report=make_notifier(as_json))
+        report = fit(collection, captions=captions, catalogue=catalogue, key=key, report=make_notifier(as_json))
     read = f"{count_noun(report.texts, 'text')} of {count_noun(report.pictures, 'picture')}"
     before, own, new = report.held_out["shipped"], report.own[report.chosen], report.held_out[report.chosen]
     told = f"{before:.1%} of texts found their picture first; now {own:.1%}, of a new picture's texts about {new:.1%}"

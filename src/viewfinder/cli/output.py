@@ -153,11 +153,16 @@ def print_hits(hits: Hits) -> None:
         print_line(VERDICT_LINES[hits.verdict])
     if hits.unheard:
         print_line(f"(Unknown to the encoder, which understands English: {', '.join(hits.unheard)}.)")
-    rows = []
+    is_list = all("captured" in hit.why for hit in hits)  # by date: nothing was compared
+    rows: list[Sequence[Any]] = []
     for hit in hits:
-        path = str(hit.path) if hit.path.exists() else plain_text(f"{hit.path} (not here)", "dim")
-        rows.append((str(hit.rank), plain_text(hit.match, MATCH_STYLES[hit.match]), f"{hit.score:.3f}", path))
-    print_table(("#", "match", "score", "path"), rows)
+        more = f" (and {len(hit.others)} more of it)" if hit.others else ""
+        path = f"{hit.path}{more}" if hit.path.exists() else plain_text(f"{hit.path} (not here){more}", "dim")
+        if is_list:
+            rows.append((str(hit.rank), hit.why["captured"] or "", path))
+        else:
+            rows.append((str(hit.rank), plain_text(hit.match, MATCH_STYLES[hit.match]), f"{hit.score:.3f}", path))
+    print_table(("#", "captured", "path") if is_list else ("#", "match", "score", "path"), rows)
 
 
 def count_noun(count: int, noun: str) -> str:

@@ -255,16 +255,38 @@ def features(
     from viewfinder.encoders.features import features as compute
 
     model = load_named_encoder(encoder)
-    with progress_bar("reading pictures", shown=not as_json) as progress:
-        found = compute(dataset, model, regions=regions, out=out, workers=workers, progress=progress)
+    try:
+        with progress_bar("reading pictures", shown=not as_json) as progress:
+            found = compute(dataset, model, regions=regions, out=out, workers=workers, progress=progress)
+    except BadInput as error:
+        said = _describe_data(dataset) if dataset.is_dir() else ""
+        if not said:
+            raise
+        raise BadInput(f"{error}; {said}") from error
+    said = _describe_data(dataset)
     width, each = found.raw_nd.shape[1], 0 if found.regions_nre is None else found.regions_nre.shape[1]
     record = {
         "dataset": str(found.dataset), "pictures": len(found), "regions": each, "width": width, "encoder": model.name,
         "dropped": [{"picture": bad.source.key, "reason": bad.reason} for bad in found.dropped],
-        "folder": str(found.folder),
+        "folder": str(found.folder), "data": said,
     }  # fmt: skip
     more = f", and {each} regions" if each else ""
     line = f"vectors of {count_noun(len(found), 'picture')}: {width:,} numbers each{more}, in {found.folder}"
     left_out = [f"left out: {bad.source.key}: {bad.reason}" for bad in found.dropped]
-    print_result(as_json, record, line, *list_first(left_out))
+    print_result(as_json, record, line, *([f"data: {said}"] if said else []), *list_first(left_out))
     return QUARANTINED if found.dropped else 0
+
+
+def _describe_data(folder: Path) -> str:
+    """What a folder has of a published data set, and which of its splits work; "" if it is none of these."""
+    from viewfinder.data.captions import has_captions
+    from viewfinder.data.circo import describe_circo
+    from viewfinder.data.splits import survey_captions
+    from viewfinder.data.visual_genome import describe_regions
+
+    said = [describe_regions(folder), describe_circo(folder)]
+    try:
+        said += [str(survey_captions(folder))] if has_captions(folder) else []
+    except BadInput as error:  # damaged captions are no reason to lose the vectors
+        said.append(str(error))
+    return "; ".join(filter(None, said))

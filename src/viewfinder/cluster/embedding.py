@@ -21,7 +21,7 @@ from viewfinder.cluster.actors import MAX_START_S, Actors, Seat, count_cores, ra
 from viewfinder.encoders import load_encoder
 from viewfinder.encoders.vectors import check_rows
 from viewfinder.errors import ViewfinderError
-from viewfinder.pictures import BadFile, DecodedFile, Decoders, FoundFile
+from viewfinder.pictures import BadFile, DecodedFile, Decoders, FoundFile, IdentifiedFile, Outcome
 from viewfinder.pictures.decode import explain_too_large, read_limits
 from viewfinder.plugins import naming_parts
 from viewfinder.scratch import scratch_folder
@@ -57,11 +57,14 @@ class EmbeddingActor:
         """Ends the process that decodes, where the actor does not end itself."""
         self._decoders.close()
 
-    def embed(self, files: Sequence[FoundFile]) -> list[EmbeddedFile | BadFile]:
-        """Each file as its picture's raw vector and facts, in their order, or as what is wrong with it."""
+    def embed(self, files: Sequence[FoundFile]) -> list[EmbeddedFile | IdentifiedFile | BadFile]:
+        """Each file as its picture's raw vector and facts, in their order, or as what is wrong with it.
+
+        Of files that are `facts_only`, the facts alone.
+        """
         with scratch_folder("fetched") as scratch:
             places = [_fetch_file(file, scratch / str(number)) for number, file in enumerate(files)]
-            decoded = iter(list(self._decoders.decode(place for place in places if isinstance(place, Path))))
+            decoded = iter(list(self._decoders.read(place for place in places if isinstance(place, FoundFile))))
             outcomes = [place if isinstance(place, BadFile) else next(decoded) for place in places]
         pictures = [outcome for outcome in outcomes if isinstance(outcome, DecodedFile)]
         with naming_parts():  # the error travels as its text
@@ -70,28 +73,29 @@ class EmbeddingActor:
         return [_name_outcome(outcome, file, raw) for outcome, file in zip(outcomes, files, strict=True)]
 
 
-def _fetch_file(file: FoundFile, place: Path) -> Path | BadFile:
-    """The file's path on this machine; an object is fetched to `place`. A BadFile says why it cannot be."""
+def _fetch_file(file: FoundFile, place: Path) -> FoundFile | BadFile:
+    """The file on this machine; an object is fetched to `place`. A BadFile says why it cannot be."""
     if parse_url(file.path) is None:
-        return file.path
+        return file
     if file.size > (limits := read_limits()).max_bytes:
         return BadFile(file.path, file.size, file.mtime_ns, explain_too_large(file.size, limits))
     try:
         place.write_bytes(read_picture(file.path))
     except OSError as error:
         return BadFile(file.path, file.size, file.mtime_ns, " ".join(str(error).split())[:300].lower())
-    return place
+    return replace(file, path=place)
 
 
-def _name_outcome(outcome: DecodedFile | BadFile, file: FoundFile, raw: Iterator[Any]) -> EmbeddedFile | BadFile:
+def _name_outcome(outcome: Outcome, file: FoundFile, raw: Iterator[Any]) -> EmbeddedFile | IdentifiedFile | BadFile:
     """An outcome under the name that the file was found by; `raw`: vectors of the pictures that are left."""
     is_object = parse_url(file.path) is not None
     size, mtime_ns = (file.size, file.mtime_ns) if is_object else (outcome.size, outcome.mtime_ns)
-    if isinstance(outcome, BadFile):
+    if not isinstance(outcome, DecodedFile):
         return replace(outcome, path=file.path, size=size, mtime_ns=mtime_ns)
     return EmbeddedFile(
-        file.path, outcome.id, size, mtime_ns, NO_PIXELS, outcome.facts, np.asarray(next(raw), np.float32)
-    )
+        file.path, outcome.id, size, mtime_ns, NO_PIXELS, outcome.facts, np.asarray(next(raw), np.float32),
+        known=outcome.known, pixel_hash=outcome.pixel_hash,
+    )  # fmt: skip
 
 
 @dataclass(eq=False)
@@ -124,7 +128,7 @@ class ActorEmbedder:
             with closing(made.actors):
                 yield made
 
-    def embed(self, files: Iterable[FoundFile]) -> Iterator[EmbeddedFile | BadFile]:
+    def embed(self, files: Iterable[FoundFile]) -> Iterator[EmbeddedFile | IdentifiedFile | BadFile]:
         """One outcome a file, in their order.
 
         Raises:
@@ -141,11 +145,11 @@ class ActorEmbedder:
             yield from self._await_result(under_way[0], under_way)
             under_way.popleft()
 
-    def _await_result(self, task: _Task, under_way: Sequence[_Task]) -> list[EmbeddedFile | BadFile]:
+    def _await_result(self, task: _Task, under_way: Sequence[_Task]) -> list[EmbeddedFile | IdentifiedFile | BadFile]:
         errors = self._ray.exceptions
         while True:
             try:
-                found: list[EmbeddedFile | BadFile] = self._ray.get(task.reference)
+                found: list[EmbeddedFile | IdentifiedFile | BadFile] = self._ray.get(task.reference)
                 return found
             except errors.RayTaskError as error:
                 raise ViewfinderError(" ".join(str(error.cause or error).split())[:300]) from error

@@ -5,14 +5,13 @@
 
 from __future__ import annotations
 
-import unicodedata
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from viewfinder.data.captions import CaptionedPicture
 from viewfinder.data.files import KEY_COLUMNS, Dropped, ReadReport, Table, need_folder, read_table
+from viewfinder.data.matching import Ambiguity, match_keys
 from viewfinder.errors import BadInput
 
 NOT_GIVEN = frozenset({"", "NA"})
@@ -98,119 +97,3 @@ def read_products(folder: Path) -> tuple[list[CaptionedPicture], ReadReport]:
         else:
             products.append(CaptionedPicture(images / f"{row.key}.jpg", (name,)))
     return products, ReadReport(catalogue.report.expected, len(products), tuple(dropped))
-
-
-_MAX_SHOWN = 8
-
-
-@dataclass(frozen=True)
-class Ambiguity:
-    """A key that fits `count` files equally well; `paths` shows the first of them."""
-
-    key: str
-    count: int
-    paths: tuple[Path, ...]
-
-
-@dataclass(frozen=True)
-class Matches:
-    """The outcome of `match_keys`.
-
-    Attributes:
-        files: positions of the keys that match a file, by file.
-        unmatched: positions of the keys that match no file.
-        ambiguous: keys that fit several files; those that fit wholly are matched to each of them.
-    """
-
-    files: dict[Path, list[int]]
-    unmatched: tuple[int, ...]
-    ambiguous: tuple[Ambiguity, ...]
-
-
-@dataclass(frozen=True)
-class _Found:
-    """Files that fit a key equally well; of a partial fit only the first few are kept."""
-
-    count: int = 0
-    paths: tuple[Path, ...] = ()
-    depth: int = 0
-    whole: bool = False
-
-
-def match_keys(keys: Sequence[str], paths: Iterable[Path]) -> Matches:
-    """Match keys to files; time grows as (keys + files) x log(files).
-
-    A key fits a file whose name is the last part of the key, or, if there is none, whose name without suffix
-    is. Of several such files, those match whose folders agree with the key furthest back. A key fits
-    *wholly* if it is the end of the path, or the path is the end of it (so `a/1.jpg`, `1.jpg` and `1` fit
-    `/data/a/1.jpg` wholly). A key that fits only in part (`/old/place/1.jpg`) counts if it points to a single
-    file for which no key fits wholly and none fits further.
-
-    >>> match_keys(["1.jpg", "b/2"], [Path("a/1.jpg"), Path("a/2.png"), Path("b/2.png")]).files
-    {PosixPath('a/1.jpg'): [0], PosixPath('b/2.png'): [1]}
-    """
-    unique = [(path, _split_path(str(path))) for path in dict.fromkeys(paths)]
-    by_name, by_stem = _Endings(unique), _Endings(unique, without_suffix=True)
-    answers: dict[str, _Found] = {}
-    ambiguous: list[Ambiguity] = []
-    for key in dict.fromkeys(keys):
-        parts = _split_path(key)
-        found = by_name.longest(parts)
-        answers[key] = found = found if found.count else by_stem.longest(parts)
-        if found.count > 1:
-            ambiguous.append(Ambiguity(key, found.count, found.paths[:_MAX_SHOWN]))
-    # How well the best key fits each file: (wholly, number of parts).
-    best: dict[Path, tuple[bool, int]] = {}
-    for found in answers.values():
-        for path in found.paths if found.whole or found.count == 1 else ():
-            best[path] = max(best.get(path, (False, 0)), (found.whole, found.depth))
-    files: dict[Path, list[int]] = {}
-    unmatched: list[int] = []
-    for position, key in enumerate(keys):
-        found = answers[key]
-        if found.whole or (found.count == 1 and best[found.paths[0]] == (False, found.depth)):
-            for path in found.paths:
-                files.setdefault(path, []).append(position)
-        else:
-            unmatched.append(position)
-    return Matches(files, tuple(unmatched), tuple(ambiguous))
-
-
-class _Endings:
-    """Paths written backwards ("1.jpg/a/data/") and sorted, so that paths with the same ending are adjacent."""
-
-    def __init__(self, paths: Iterable[tuple[Path, Sequence[str]]], *, without_suffix: bool = False) -> None:
-        entries: list[tuple[str, Path]] = []
-        for path, parts in paths:
-            stem = parts[-1].rpartition(".")[0] if without_suffix and parts else ""
-            entries.append((_reverse_path([*parts[:-1], stem] if stem else parts), path))
-        entries.sort(key=lambda entry: entry[0])
-        self._texts = [text for text, _ in entries]
-        self._paths = [path for _, path in entries]
-
-    def longest(self, parts: tuple[str, ...]) -> _Found:
-        """The files that agree with the longest ending of the key (whole keys are the usual case)."""
-        if not parts or not self._run(_reverse_path(parts[-1:])):
-            return _Found()
-        depth = next(depth for depth in range(len(parts), 0, -1) if self._run(_reverse_path(parts[-depth:])))
-        start = _reverse_path(parts[-depth:])
-        run = self._run(start)
-        if depth < len(parts) and self._texts[run[0]] == start:  # the whole path is the end of the key
-            run = range(run[0], bisect_right(self._texts, start))
-            return _Found(len(run), tuple(self._paths[run.start : run.stop]), depth, whole=True)
-        whole = depth == len(parts)
-        shown = run if whole else run[:_MAX_SHOWN]
-        return _Found(len(run), tuple(self._paths[shown.start : shown.stop]), depth, whole)
-
-    def _run(self, start: str) -> range:
-        return range(bisect_left(self._texts, start), bisect_left(self._texts, start + "\U0010ffff"))
-
-
-def _split_path(path: str) -> tuple[str, ...]:
-    """The parts of a path, however the disk, Windows or a Mac (decomposed accents) writes it."""
-    normal = unicodedata.normalize("NFC", path).replace("\\", "/")
-    return tuple(part for part in normal.split("/") if part not in {"", "."})
-
-
-def _reverse_path(parts: Sequence[str]) -> str:
-    return "".join(f"{part}/" for part in reversed(parts))

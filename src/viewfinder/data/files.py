@@ -73,6 +73,58 @@ def read_json(path: Path, kind: type[Value]) -> Value:
     return data
 
 
+MAX_RECORD = 1 << 26
+"""Characters of one record of a list that is read record by record."""
+
+CHUNK = 1 << 20
+
+
+def read_json_records(path: Path) -> Iterator[tuple[str, Any]]:
+    """The place and the content of every record of a JSON list, one at a time: such a file may be larger than memory.
+
+    Raises:
+        BadInput: the file is missing or unreadable, holds no list, or is damaged (the record is named).
+    """
+    decoder = json.JSONDecoder()
+    try:
+        with path.open(encoding="utf-8-sig") as stream:
+            buffer, ended = stream.read(CHUNK), False
+            start = _skip_blanks(buffer, 0)
+            if buffer[start : start + 1] != "[":
+                raise BadInput(f"{path}: a JSON list is needed, this begins with {buffer[:40]!r}; fetch the file again")
+            place, at = start + 1, 0
+            while True:
+                start = _skip_blanks(buffer, place)
+                if at and buffer[start : start + 1] == ",":
+                    start = _skip_blanks(buffer, start + 1)
+                if buffer[start : start + 1] == "]":
+                    return
+                try:
+                    record, end = decoder.raw_decode(buffer, start)
+                except RecursionError as error:
+                    raise BadInput(f"{path}: [{at}]: damaged JSON (nested too deeply); fetch the file again") from error
+                except json.JSONDecodeError as error:
+                    if ended or len(buffer) - place > MAX_RECORD:
+                        raise BadInput(f"{path}: [{at}]: damaged JSON ({error.msg}); fetch the file again") from error
+                    more = stream.read(max(CHUNK, len(buffer) - place))  # a long record is not parsed for every chunk
+                    buffer, place, ended = buffer[place:] + more, 0, not more
+                    continue
+                yield f"{path}: [{at}]", record
+                place, at = end, at + 1
+    except FileNotFoundError:
+        raise BadInput(f"{path}: no such file") from None
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{path}: this is not UTF-8; fetch the file again") from error
+    except OSError as error:
+        raise BadInput(f"{path}: cannot be read ({error.strerror})") from error
+
+
+def _skip_blanks(text: str, place: int) -> int:
+    while text[place : place + 1].isspace():
+        place += 1
+    return place
+
+
 def _parse_json(text: str, where: str, *, one_line: bool = False) -> Any:
     try:
         return json.loads(text)
@@ -85,12 +137,18 @@ def _parse_json(text: str, where: str, *, one_line: bool = False) -> Any:
 
 @dataclass(frozen=True)
 class Table:
-    """A CSV file with a header, or rows of one's own. Cells are stripped; `lines[i]` is where `rows[i]` begins."""
+    """A table with a header, or rows of one's own. Cells are stripped; `lines[i]` is where `rows[i]` begins.
+
+    `lists`: the cells that hold several values, by row and column; `rows` has them joined. `dropped`: the rows that
+    could not be read, where a reader goes on without them.
+    """
 
     path: Path
     columns: tuple[str, ...]
     rows: list[list[str]] = field(repr=False)
     lines: list[int] = field(repr=False)
+    lists: dict[tuple[int, int], tuple[str, ...]] = field(default_factory=dict, repr=False)
+    dropped: list[Dropped] = field(default_factory=list, repr=False)
 
     def need(self, names: Sequence[str]) -> int:
         """Position of the first of `names` that is a column, ignoring case; BadInput if none is."""

@@ -161,6 +161,8 @@ def _why_skipped(task: Task, plan: Plan, begun: dict[tuple[object, ...], str]) -
         return "fewer than two of the pictures that its dialogues name are here"
     if task.user and plan.user is None and not (plan.data / TRUTH_FILE).is_file():
         return "a simulated user must talk, and there is no world's truth to make one of; see --user"
+    if plan.user is not None and any(one.among or one.truths for one in task.dialogues):
+        return "it measures recorded queries, each with its own similar or right pictures; leave out --user"
     if is_interview(task, plan.questioner):
         beginnings = ((dialogue.target, dialogue.turns[0]) for dialogue in task.dialogues)
         before = begun.setdefault((task.gallery, *beginnings), task.title)

@@ -8,6 +8,7 @@ P              1 - rank / gallery, 0-based: Fashion IQ's percentile
 BRI            PlugIR's: the mean of ln(best rank so far), trapezoidal over the turns, 1-based
 mean R@1,5     the mean of several R@k
 R_subset@k     R@k within the dialogue's subset (CIRR)
+mAP@k          the mean of AP@k, with all right pictures of a query (CIRCO, `metrics.average_precision`)
 
 What a questioner asked is counted in `asked`; its figures are means of one value per dialogue.
 """
@@ -27,6 +28,7 @@ from viewfinder.metrics import (
     Measure,
     MeasureName,
     Ties,
+    average_precision,
     best_log_rank_integral,
     bootstrap_interval,
     carry_ranks,
@@ -153,6 +155,8 @@ def metric_values(metric: str, table: RankTable, ties: Ties = "expected") -> Val
             if table.subset_best_st is None or table.subset_worst_st is None:
                 raise ValueError("R_subset: the dialogues have no subsets")
             return _recall_with_ties(ks[0], table.subset_best_st, table.subset_worst_st, ties)
+        case "mAP":
+            return _average_precisions(ks[0], table, ties)
         case "rank" | "median rank":
             return ranks_st + 1
         case "rank frozen":
@@ -163,6 +167,18 @@ def metric_values(metric: str, table: RankTable, ties: Ties = "expected") -> Val
             return best_log_rank_integral(carry_ranks(ranks_st))[:, None]
         case _:
             raise ValueError(f"no metric is called {metric!r}")
+
+
+def _average_precisions(k: int, table: RankTable, ties: Ties) -> ValuesST:
+    best_stg, worst_stg = table.truth_best_stg, table.truth_worst_stg
+    if best_stg is None or worst_stg is None:
+        raise ValueError("mAP: the dialogues have one right picture each")
+    values_st = np.full(best_stg.shape[:2], np.nan)
+    for at in np.ndindex(values_st.shape):
+        known_g = ~np.isnan(best_stg[at])
+        if known_g.any():
+            values_st[at] = average_precision(k, best_stg[at][known_g], worst_stg[at][known_g], ties)
+    return values_st
 
 
 def _recall_with_ties(k: int, best_st: ValuesST, worst_st: ValuesST, ties: Ties) -> ValuesST:

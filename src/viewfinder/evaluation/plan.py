@@ -141,6 +141,7 @@ class SearchDialogue:
         first: a picture that is on the screen before anything is said (Fashion IQ).
         among: the pictures of its subset, where a protocol has subsets (CIRR).
         leaves_out: pictures excluded from the ranking (CIRR: the reference).
+        truths: every right picture, the target first, where a protocol has several (CIRCO).
     """
 
     id: str
@@ -151,13 +152,15 @@ class SearchDialogue:
     first: str = ""
     among: tuple[str, ...] = ()
     leaves_out: tuple[str, ...] = ()
+    truths: tuple[str, ...] = ()
 
     def pictures(self) -> tuple[str, ...]:
         """Every picture that the dialogue names."""
         named = [turn.picture for turn in self.turns if isinstance(turn, Like)]
         rejected = [picture for turn in self.turns if isinstance(turn, Reject) for picture in turn.pictures]
         first = (self.first,) if self.first else ()
-        return (self.target, *self.targets, *named, *rejected, *first, *self.among, *self.leaves_out)
+        others = (*self.among, *self.leaves_out, *self.truths)
+        return (self.target, *self.targets, *named, *rejected, *first, *others)
 
     def renamed(self, names: Mapping[str, str]) -> SearchDialogue:
         """The dialogue with its pictures under other names."""
@@ -175,6 +178,7 @@ class SearchDialogue:
         return replace(
             self, target=names[self.target], turns=tuple(turns), targets=tuple(map(rename, self.targets)), first=first,
             among=tuple(map(rename, self.among)), leaves_out=tuple(map(rename, self.leaves_out)),
+            truths=tuple(map(rename, self.truths)),
         )  # fmt: skip
 
     @property
@@ -240,7 +244,7 @@ class Task:
             dialogue.renamed(names)
             for dialogue in self.dialogues
             if all(picture in names for picture in dialogue.pictures())
-            and all(names[target] in ranked for target in (dialogue.target, *dialogue.targets))
+            and all(names[target] in ranked for target in (dialogue.target, *dialogue.targets, *dialogue.truths))
         )
         captions = {names[picture]: caption for picture, caption in self.captions.items() if picture in names}
         return replace(self, gallery=gallery, dialogues=dialogues, captions=captions)

@@ -44,7 +44,8 @@ State = TypeVar("State")
 class RankTable:
     """0-based ranks of the target, best and worst case where scores tie; NaN: the dialogue has no such turn.
 
-    `subset_*` are the ranks within the dialogue's own subset, where the protocol has subsets.
+    `subset_*` are the ranks within the dialogue's own subset, where the protocol has subsets. `truth_*` are those of
+    all right pictures, the target first, where it has several; NaN beyond a dialogue's last one.
     """
 
     best_st: Float[np.ndarray, "s t"]
@@ -52,11 +53,13 @@ class RankTable:
     gallery_size: int
     subset_best_st: Float[np.ndarray, "s t"] | None = None
     subset_worst_st: Float[np.ndarray, "s t"] | None = None
+    truth_best_stg: Float[np.ndarray, "s t g"] | None = None
+    truth_worst_stg: Float[np.ndarray, "s t g"] | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class _Asked:
-    """One query to score: its dialogue and turn, and the rows of its target and of excluded pictures."""
+    """One query to score: its dialogue and turn, and the rows of its target, excluded and other right pictures."""
 
     dialogue: int
     turn: int
@@ -64,6 +67,7 @@ class _Asked:
     target: int
     without: tuple[int, ...]
     among: tuple[int, ...]
+    truths: tuple[int, ...] = ()
 
 
 def replay_task(task: Task, gallery: Gallery, retriever: Retriever[Any]) -> RankTable:
@@ -84,12 +88,18 @@ def replay_task(task: Task, gallery: Gallery, retriever: Retriever[Any]) -> Rank
             for turn, (_, query) in enumerate(queries):
                 wanted = dialogue.targets[turn] if dialogue.targets else dialogue.target
                 target = scorer.position[gallery.row(wanted)]
-                yield _Asked(number, turn, query, target, without, among)
+                truths = tuple(scorer.position[gallery.row(picture)] for picture in dialogue.truths)
+                yield _Asked(number, turn, query, target, without, among, truths)
 
     turns = max((dialogue.judged for dialogue in task.dialogues), default=0)
-    best_st, worst_st, *subsets = scorer.rank_all(asked(), (len(task.dialogues), turns))
+    most = max((len(dialogue.truths) for dialogue in task.dialogues), default=0)
+    best_st, worst_st, *more = scorer.rank_all(asked(), (len(task.dialogues), turns), most)
+    subsets, truths = more[:2], more[2:]
     has_subsets = any(dialogue.among for dialogue in task.dialogues)
-    return RankTable(best_st, worst_st, len(task.gallery), *(subsets if has_subsets else ()))
+    return RankTable(
+        best_st, worst_st, len(task.gallery), *(subsets if has_subsets else (None, None)),
+        *(truths if most else (None, None)),
+    )  # fmt: skip
 
 
 def rank_queries(
@@ -143,12 +153,15 @@ class _Scorer:
         matrix_nd: Float32[np.ndarray, "n d"] = gallery.snapshot.matrix_nd
         self._matrix_nd = matrix_nd if whole else matrix_nd[ranked_n]
 
-    def rank_all(self, asked: Iterator[_Asked], shape: tuple[int, int]) -> list[Float[np.ndarray, "s t"]]:
-        """The ranks of queries as they come, scored in blocks: best, worst, and the same within their subsets."""
-        tables = [np.full(shape, np.nan) for _ in range(4)]
+    def rank_all(
+        self, asked: Iterator[_Asked], shape: tuple[int, int], truths: int = 0
+    ) -> list[Float[np.ndarray, ...]]:
+        """The ranks of queries as they come, scored in blocks: best, worst, the same within their subsets, and those
+        of every right picture (at most `truths`)."""
+        tables = [np.full(shape, np.nan) for _ in range(4)] + [np.full((*shape, truths), np.nan) for _ in range(2)]
         while waiting := list(islice(asked, MAX_QUERIES_AT_ONCE)):
             # A query that says nothing is a plain one too: one dot product, with zeros.
-            plain = [one for one in waiting if not sum_plain_parts(one.query).others]
+            plain = [one for one in waiting if not one.truths and not sum_plain_parts(one.query).others]
             if plain:
                 best_q, worst_q = self._rank_plain(plain)
                 for one, best, worst in zip(plain, best_q, worst_q, strict=True):
@@ -162,6 +175,10 @@ class _Scorer:
                     bounds = score_bounds(scores_n[None], np.array([one.target]), excluded=[out_k], tie=TIE)
                     for table, (rank,) in zip(tables[first:], bounds, strict=False):
                         table[one.dialogue, one.turn] = rank
+                for place, truth in enumerate(one.truths):
+                    bounds = score_bounds(scores_n[None], np.array([truth]), excluded=[self._out(one)], tie=TIE)
+                    for table, (rank,) in zip(tables[4:], bounds, strict=True):
+                        table[one.dialogue, one.turn, place] = rank
         return tables
 
     def _score_batch(self, asked: Sequence[_Asked]) -> Iterator[tuple[_Asked, Float32[np.ndarray, " n"]]]:

@@ -91,7 +91,7 @@ def format_value(metric: str, value: float) -> str:
 def is_share(metric: str) -> bool:
     """Whether a metric lies between 0 and 1, or is a difference of two that do."""
     name = metric.removeprefix("above ").partition(":")[0]
-    return name in SHARES or metric.partition("@")[0] in {"R", "Hits", "mean R", "R_subset"}
+    return name in SHARES or metric.partition("@")[0] in {"R", "Hits", "mean R", "R_subset", "mAP"}
 
 
 def make_comparison_table(rows: Sequence[ComparedFigure]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:

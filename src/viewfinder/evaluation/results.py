@@ -121,8 +121,9 @@ def write_run(run: Run) -> None:
         ranks = task.ranks
         named = {"best": ranks.best_st, "worst": ranks.worst_st}
         named |= {"ids": np.array(task.dialogue_ids), "settings": np.array(task.settings)}
-        subsets = {"subset_best": ranks.subset_best_st, "subset_worst": ranks.subset_worst_st}
-        named |= {name: ranks_st for name, ranks_st in subsets.items() if ranks_st is not None}
+        more = {"subset_best": ranks.subset_best_st, "subset_worst": ranks.subset_worst_st}
+        more |= {"truth_best": ranks.truth_best_stg, "truth_worst": ranks.truth_worst_stg}
+        named |= {name: some for name, some in more.items() if some is not None}
         arrays |= {f"{name}_{number}": values for name, values in named.items()}
         arrays |= {f"asked_{number}_{metric}": values_s for metric, values_s in task.asked.items()}
     record = {
@@ -183,8 +184,8 @@ def read_run(folder: Path) -> Run:
 
 
 def _read_task(record: dict[str, Any], number: int, arrays: Any) -> TaskResult:
-    subsets = (arrays.get(f"subset_{bound}_{number}") for bound in ("best", "worst"))
-    ranks = RankTable(arrays[f"best_{number}"], arrays[f"worst_{number}"], record["gallery"], *subsets)
+    more = (arrays.get(f"{what}_{bound}_{number}") for what in ("subset", "truth") for bound in ("best", "worst"))
+    ranks = RankTable(arrays[f"best_{number}"], arrays[f"worst_{number}"], record["gallery"], *more)
     figures = []
     for figure in record["figures"]:
         turn, setting = figure.pop("turn"), figure.pop("setting")

@@ -4,6 +4,7 @@ Ranks come first: `rank_bounds` counts them from vectors, `score_bounds` and `ta
 0-based: 0 is the first place. `q` queries (or sessions at one round), `n` pictures, `s` sessions, `t` rounds, `e` runs.
 """
 
+from viewfinder.metrics.average_precision import average_precision
 from viewfinder.metrics.captions import bleu, cider_d, count_repeated_questions, count_unique_tokens, rouge_l
 from viewfinder.metrics.intervals import (
     Interval,
@@ -34,7 +35,7 @@ from viewfinder.metrics.ranks import (
 )
 
 __all__ = [
-    "Interval", "Measure", "MeasureName", "Ties", "best_log_rank_integral", "bleu",
+    "Interval", "Measure", "MeasureName", "Ties", "average_precision", "best_log_rank_integral", "bleu",
     "bootstrap_interval", "carry_ranks", "cider_d", "correct_holm", "count_repeated_questions",
     "count_unique_tokens", "difference_interval", "expected_hits", "freeze_ranks", "has_hit",
     "mean_reciprocal_rank", "median_interval", "percentile", "permutation_test", "rank_bounds", "ranks_between",

@@ -12,9 +12,19 @@ from viewfinder.pictures.decode import (
     pack_image,
     picture_id,
 )
-from viewfinder.pictures.sandbox import BadFile, DecodedFile, Decoders, Outcome, decode_content, decode_one
+from viewfinder.pictures.sandbox import (
+    BadFile,
+    DecodedFile,
+    Decoders,
+    IdentifiedFile,
+    Outcome,
+    decode_content,
+    decode_one,
+    read_one,
+)
 from viewfinder.pictures.scan import FoundFile, Scan, UnreadablePlace, absolute_path, absolute_root, is_file, scan, walk
 from viewfinder.pictures.thumbnails import load_thumbnail
+from viewfinder.pictures.walk_notes import WalkNotes
 
 __all__ = [
     "AtMost",
@@ -25,11 +35,13 @@ __all__ = [
     "Facts",
     "Fit",
     "FoundFile",
+    "IdentifiedFile",
     "Limits",
     "Outcome",
     "Scan",
     "Stretch",
     "UnreadablePlace",
+    "WalkNotes",
     "absolute_path",
     "absolute_root",
     "can_be_read_now",
@@ -40,6 +52,7 @@ __all__ = [
     "load_thumbnail",
     "pack_image",
     "picture_id",
+    "read_one",
     "scan",
     "walk",
 ]

@@ -22,6 +22,8 @@ from PIL import Image, ImageCms, UnidentifiedImageError
 
 from viewfinder.errors import BadInput, PartFailed, PictureError
 from viewfinder.pictures import formats
+from viewfinder.pictures.deep_tiff import DeepTiff, open_deep_tiff
+from viewfinder.pictures.hdr import HdrCoding, find_hdr_coding, to_ordinary_brightness
 from viewfinder.plugins import find_fault, refuse_reply
 
 _TURNS = {
@@ -168,20 +170,29 @@ def _decode_announced(data: bytes, limits: Limits, fit: Fit) -> Decoded:
     if announced is None and (reader := formats.find_reader(data)) is not None:
         return _read_by(reader, data, limits, fit)
     if announced is None:
-        raise PictureError(f"{formats.NO_PICTURE} (starts with {formats.show_first_bytes(data)})")
+        raise PictureError(formats.explain_no_picture(data))
     if announced == "RAW" or (announced == "TIFF" and formats.is_camera_raw(data)):
         return _develop_raw(data, limits, fit)
+    if announced == "TIFF" and (deep := open_deep_tiff(data)) is not None:
+        return _decode_deep_tiff(deep, data, limits, fit)
     if announced == "WEBP" and (canvas := formats.read_webp_canvas(data)):
         _check_pixels(canvas, limits)
     if announced == "HEIF":
         formats.register_heif()
+    if announced == "JXL":
+        formats.register_jxl()
+        if (claimed := formats.read_jxl_size(data)) is None:
+            raise PictureError("truncated or damaged JXL")
+        _check_pixels(claimed, limits)
     with Image.open(BytesIO(data), formats=(announced,)) as image:
         _check_pixels(image.size, limits)
         width, height = image.size
         target = fit.target(width, height)
         image.draft(None, (_DRAFT * target[0], _DRAFT * target[1]))
+        formats.forget_xmp(image)  # before load: TIFF turns itself
         image.load()
-        notes = image.getexif()  # after load: in PNG it may come last, and TIFF has turned itself
+        formats.forget_xmp(image)
+        notes = image.getexif()  # after load: in PNG it may come last
         turn = formats.read_orientation(notes)
         facts = Facts(
             *((height, width) if turn >= 5 else (width, height)),
@@ -190,7 +201,56 @@ def _decode_announced(data: bytes, limits: Limits, fit: Fit) -> Decoded:
             captured=formats.read_capture_date(notes),
             camera=formats.read_camera(notes),
         )
-        return Decoded(_convert_pixels(image, target, turn), facts)
+        coding = find_hdr_coding(data, announced, image.info)
+        pixels_hw3 = _convert_pixels(image, target, turn, coding)
+        if announced in _ANIMATED and _is_one_colour(pixels_hw3) and getattr(image, "is_animated", False):
+            pixels_hw3 = _find_frame(image, target, turn, coding, pixels_hw3)
+        return Decoded(pixels_hw3, facts)
+
+
+_ANIMATED = frozenset({"GIF", "WEBP", "PNG", "AVIF"})  # in HEIC, frames are other pictures
+MAX_FRAMES = 16
+"""Frames of an animation that are looked at for one that shows something."""
+
+_SAME_COLOUR = 3  # what compression makes of one colour
+
+
+def _is_one_colour(pixels_hw3: NDArray[np.uint8]) -> bool:
+    for some_hw3 in (pixels_hw3[::37, ::37], pixels_hw3):  # a few pixels tell almost all pictures
+        flat = some_hw3.reshape(-1, 3)
+        if (flat.max(axis=0) - flat.min(axis=0)).max() > _SAME_COLOUR:
+            return False
+    return True
+
+
+def _find_frame(
+    image: Image.Image, target: tuple[int, int], turn: int, coding: HdrCoding | None, first_hw3: NDArray[np.uint8]
+) -> NDArray[np.uint8]:
+    """The first frame that is more than one colour: many animations begin with an empty one."""
+    for frame in range(1, MAX_FRAMES):
+        try:
+            image.seek(frame)
+            pixels_hw3 = _convert_pixels(image, target, turn, coding)
+        except (EOFError, OSError, SyntaxError, ValueError):  # the last frame, or a damaged one
+            break
+        if not _is_one_colour(pixels_hw3):
+            return pixels_hw3
+    return first_hw3
+
+
+def _decode_deep_tiff(deep: DeepTiff, data: bytes, limits: Limits, fit: Fit) -> Decoded:
+    """A TIFF page of more than 8 bits a sample."""
+    _check_pixels((deep.width, deep.height), limits)
+    notes = formats.read_tiff_notes(data)
+    turn = deep.orientation
+    facts = Facts(
+        *((deep.height, deep.width) if turn >= 5 else (deep.width, deep.height)),
+        format="TIFF",
+        bytes=len(data),
+        captured=formats.read_capture_date(notes),
+        camera=formats.read_camera(notes),
+    )
+    return Decoded(_convert_pixels(deep.read(), fit.target(deep.width, deep.height), turn), facts)
 
 
 MAX_PACKED_SIDE = 2048
@@ -220,15 +280,19 @@ def pack_image(image: object) -> bytes:
         turn = formats.read_orientation(image.getexif())
         pixels_hw3 = _convert_pixels(image, AtMost(MAX_PACKED_SIDE).target(*image.size), turn)
     except Exception as error:  # as in `decode`: it may be of a file that is read only now, or was closed
-        raise BadInput(f"this image cannot be read: {str(error) or type(error).__name__}") from error
+        raise BadInput(f"this image cannot be read: {formats.say_error(error)}") from error
     Image.fromarray(pixels_hw3).save(packed, "PNG", compress_level=1)
     return packed.getvalue()
 
 
-def _convert_pixels(image: Image.Image, target: tuple[int, int], turn: int) -> NDArray[np.uint8]:
+def _convert_pixels(
+    image: Image.Image, target: tuple[int, int], turn: int, coding: HdrCoding | None = None
+) -> NDArray[np.uint8]:
     """Small first: colours and turning then cost nothing, and none of the three minds the order."""
     profile = image.info.get("icc_profile")
     small = to_eight_bit(image).resize(target, Image.Resampling.BICUBIC, reducing_gap=_GAP)
+    if coding is not None:  # its profile, if it has one, says the same
+        small, profile = to_ordinary_brightness(small, coding), None
     plain = to_srgb_on_white(small, profile)
     upright = plain.transpose(_TURNS[turn]) if turn in _TURNS else plain
     return np.array(upright)
@@ -278,7 +342,7 @@ def _explain_error(error: Exception, data: bytes) -> str:
     if isinstance(error, BUGS) and (fault := find_fault(error)) is not None:
         return fault
     format_name = format_name if reader is None else reader.format
-    text = str(error).splitlines()[0] if str(error) else type(error).__name__
+    text = formats.say_error(error)
     if isinstance(error, UnidentifiedImageError) or "could not create decoder" in text:  # the latter: WebP
         return f"truncated or damaged {format_name}"
     if isinstance(error, EOFError) or "truncated" in text.lower() or "unrecognized data stream" in text:

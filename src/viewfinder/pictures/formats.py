@@ -7,19 +7,33 @@ package. Nothing that a camera wrote fails a picture.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
 from functools import lru_cache
 from importlib.util import find_spec
 from io import BytesIO
+from itertools import chain
 from typing import Any, Protocol, runtime_checkable
 
-from PIL import ExifTags, Image
+from PIL import ExifTags, Image, ImageFile, ImageOps
 
-from viewfinder.errors import BadInput, PictureError, advise_extra
+from viewfinder.errors import BadInput, PictureError, advise_extra, read_text
 from viewfinder.plugins import Plugins, warn_of_part
+
+_COMMON = (
+    "jpg jpeg jpe jfif pjpeg pjp jif jps mpo png apng webp gif bmp dib tif tiff avif avifs heic heics heif heifs hif "
+    "jxl"
+)
+_RAW = (
+    "3fr arw cr2 cr3 crw dcr dcs dng drf erf gpr iiq k25 kdc mdc mef mos mrw nef nrw orf ori pef ptx raf rw2 rwl sr2 "
+    "srf srw x3f"
+)
+EXTENSIONS = frozenset(f"{_COMMON} {_RAW}".split())
+"""Endings of names that say "picture", in lower case."""
+
+AMBIGUOUS_EXTENSIONS = frozenset({"", "raw", "cap", "fff"})
+"""Endings that cameras share with other programs: such a file is a picture if its first bytes say so."""
 
 _STARTS: tuple[tuple[bytes, str], ...] = (
     (b"\xff\xd8\xff", "JPEG"),
@@ -28,6 +42,11 @@ _STARTS: tuple[tuple[bytes, str], ...] = (
     (b"GIF89a", "GIF"),
     (b"BM", "BMP"),
     (b"FUJIFILMCCD-RAW", "RAW"),
+    (b"II\x1a\x00\x00\x00HEAPCCDR", "RAW"),  # Canon CRW
+    (b"FOVb", "RAW"),  # Sigma X3F
+    (b"\x00MRM", "RAW"),  # Minolta MRW
+    (b"\xff\x0a", "JXL"),  # a bare codestream
+    (b"\x00\x00\x00\x0cJXL \r\n\x87\n", "JXL"),  # in ISO boxes
     (b"IIU\x00", "RAW"),  # Panasonic RW2
     (b"IIRO", "RAW"),  # Olympus ORF, three spellings
     (b"IIRS", "RAW"),
@@ -59,8 +78,8 @@ def detect_format(data: bytes) -> str | None:
             return "AVIF"
         # crx: Canon's CR3
         return "RAW" if brands[0] == b"crx " else "HEIF" if _HEIF_BRANDS.intersection(brands) else None
-    if data[:4] == b"II*\x00" and data[8:10] == b"CR":
-        return "RAW"  # Canon CR2
+    if data[:4] in (b"II*\x00", b"MM\x00*") and data[8:12].startswith((b"CR", b"IIII", b"MMMM")):
+        return "RAW"  # Canon CR2, Phase One IIQ, Leaf MOS
     # Two letters are weak evidence ("BMW.txt"): the size of the second header must be a known one.
     if data[:2] == b"BM" and int.from_bytes(data[14:18], "little") not in (12, 16, 40, 52, 56, 64, 108, 124):
         return None
@@ -91,28 +110,30 @@ def show_first_bytes(data: bytes) -> str:
     return f"the bytes {start[:6].hex(' ')}"
 
 
-_MAX_NAME_LENGTH = 100
-
-
 def read_capture_date(exif: Image.Exif) -> str | None:
-    """DateTimeOriginal, else DateTime, as ISO 8601 in the camera's own time; None if absent or nonsense."""
+    """When the picture was taken, else digitized, as ISO 8601 in the camera's own time; None if absent or nonsense."""
+    from viewfinder.pictures.facts.exif import Directories, read_exif_dates
+    from viewfinder.pictures.facts.model import find_value
+
     try:
         details = exif.get_ifd(ExifTags.IFD.Exif)
     except Exception:  # whatever a broken block makes Pillow raise, the pixels are still good
         details = {}
-    for value in (details.get(ExifTags.Base.DateTimeOriginal), exif.get(ExifTags.Base.DateTime)):
-        try:
-            return datetime.strptime(_clean_text(value)[:19], "%Y:%m:%d %H:%M:%S").isoformat()
-        except ValueError:
-            continue
-    return None
+    return find_value(read_exif_dates(Directories(main=exif, details=details)), "captured")
 
 
 def read_camera(exif: Image.Exif) -> str | None:
-    """Maker and model, the maker not twice ("Canon", "Canon EOS 5D" is "Canon EOS 5D"); None if unknown."""
-    make, model = _clean_text(exif.get(ExifTags.Base.Make)), _clean_text(exif.get(ExifTags.Base.Model))
-    name = model if model.lower().startswith(make.lower()) else f"{make} {model}"
-    return (name.strip() or make)[:_MAX_NAME_LENGTH] or None
+    """Maker and model, the maker not twice; None if unknown."""
+    from viewfinder.pictures.facts.exif import name_camera
+    from viewfinder.pictures.facts.words import clean_text
+
+    return name_camera(clean_text(exif.get(ExifTags.Base.Make)), clean_text(exif.get(ExifTags.Base.Model)))
+
+
+def forget_xmp(image: Image.Image) -> None:
+    """Drops what XMP says: Pillow turns a picture by it where EXIF says nothing, and no other viewer does."""
+    for name in ("xmp", "XML:com.adobe.xmp"):
+        image.info.pop(name, None)
 
 
 def read_orientation(exif: Image.Exif) -> int:
@@ -121,24 +142,52 @@ def read_orientation(exif: Image.Exif) -> int:
     return value if isinstance(value, int) and 1 <= value <= 8 else 1
 
 
-def _clean_text(value: object) -> str:
-    """An EXIF text without the zero bytes and control characters that cameras pad it with."""
-    text = value.decode("latin-1") if isinstance(value, bytes) else value if isinstance(value, str) else ""
-    return "".join(letter for letter in text.split("\0")[0] if letter.isprintable()).strip()
-
-
 _NEW_SUBFILE_TYPE, _SUB_IFDS, _DNG_VERSION = 254, 330, 50706  # TIFF and DNG tags
 
 
 READER_EXTRAS = {
     "pillow_heif": f"HEIC pictures need an extra: {advise_extra('heic')}",
     "rawpy": f"RAW pictures need an extra: {advise_extra('raw')}",
+    "pillow_jxl": f"JPEG XL pictures need an extra: {advise_extra('jxl')}",
 }
 """Packages that a reader needs, and why a picture is not read without."""
+
+_ENDINGS_OF_EXTRAS = {
+    "pillow_heif": "heic heics heif heifs hif",
+    "rawpy": f"{_RAW} raw cap fff",
+    "pillow_jxl": "jxl",
+}
+
+
+def extensions_lacking() -> frozenset[str]:
+    """Endings of pictures that cannot be read until an extra is installed."""
+    missing = (endings for package, endings in _ENDINGS_OF_EXTRAS.items() if find_spec(package) is None)
+    return frozenset(" ".join(missing).split())
+
+
+def advise_for_ending(ending: str) -> str:
+    """How to install what pictures with this ending need; empty for those that need nothing."""
+    packages = (package for package, endings in _ENDINGS_OF_EXTRAS.items() if ending in endings.split())
+    return next((READER_EXTRAS[package].partition(": ")[2] for package in packages), "")
 
 
 NO_PICTURE = "not a picture"
 """Begins the reason why a file that announces no format is not read."""
+
+
+_ARCHIVES = (
+    (b"PK\x03\x04", "a ZIP archive, or a document made like one"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
+    (b"Rar!\x1a\x07", "a RAR archive"),
+    (b"\x1f\x8b", "a gzip archive"),
+)
+
+
+def explain_no_picture(data: bytes) -> str:
+    """Why a file is not read whose first bytes announce no format of ours, and what to do if it holds pictures."""
+    if (archive := next((name for start, name in _ARCHIVES if data.startswith(start)), None)) is not None:
+        return f"{NO_PICTURE} but {archive}: unpack it, and add the folder"
+    return f"{NO_PICTURE} (starts with {show_first_bytes(data)})"
 
 
 def is_installed_since(reason: str) -> bool:
@@ -198,6 +247,12 @@ def is_extension_of_reader(extension: str) -> bool:
     return any(extension in reader.extensions for reader in picture_readers())
 
 
+def say_error(error: BaseException) -> str:
+    """What a library's exception says, as one line."""
+    lines = "".join(letter if letter.isprintable() else "\n" for letter in read_text(error)).split("\n")
+    return next((" ".join(line.split()) for line in lines if line.strip()), type(error).__name__)
+
+
 def register_heif() -> None:
     """Lets Pillow read HEIC from now on. Raises PictureError: pillow-heif is not installed."""
     try:
@@ -207,11 +262,132 @@ def register_heif() -> None:
     pillow_heif.register_heif_opener(decode_threads=1)  # workers are parallel already
 
 
+def register_jxl() -> None:
+    """Lets Pillow read JPEG XL from now on. Raises PictureError: pillow-jxl-plugin is not installed."""
+    try:
+        from pillow_jxl import JpegXLImagePlugin as JxlPlugin
+    except ImportError:
+        raise PictureError(READER_EXTRAS["pillow_jxl"]) from None
+    JxlPlugin.DECODE_THREADS = 0  # workers are parallel already
+
+    def open_jxl(file: Any, name: Any) -> ImageFile.ImageFile:
+        try:
+            image: Any = JxlPlugin.JXLImageFile(file, name)
+        except RuntimeError as error:  # its text is about building libjxl, not about the file
+            raise SyntaxError("damaged") from error
+        if not image.jpeg:
+            # libjxl has turned the pixels upright; what EXIF says besides does not count (ISO/IEC 18181-2). A JPEG that
+            # was packed without loss comes back as it was, and is still to be turned.
+            image.getexif().pop(ExifTags.Base.Orientation, None)
+        return image  # type: ignore[no-any-return]
+
+    Image.register_open("JXL", open_jxl, JxlPlugin._accept)
+
+
+_JXL_RATIOS = (None, (1, 1), (12, 10), (4, 3), (3, 2), (16, 9), (5, 4), (2, 1))
+MAX_JXL_BOXES = 1_000
+
+
+def read_jxl_size(data: bytes) -> tuple[int, int] | None:
+    """Width and height that a JPEG XL file claims, not turned: its reader decodes all before one can ask Pillow.
+
+    None: there is no picture in the file.
+    """
+    start = _find_jxl_codestream(data)
+    if start is None or len(data) < start + 4:
+        return None
+    bits = int.from_bytes(data[start + 2 : start + 12], "little")
+
+    def take(count: int) -> int:
+        nonlocal bits
+        value, bits = bits & ((1 << count) - 1), bits >> count
+        return value
+
+    is_small = take(1)
+
+    def take_side() -> int:
+        return 8 * (take(5) + 1) if is_small else take((9, 13, 18, 30)[take(2)]) + 1
+
+    height = take_side()
+    ratio = _JXL_RATIOS[take(3)]
+    return (take_side() if ratio is None else height * ratio[0] // ratio[1]), height
+
+
+def _find_jxl_codestream(data: bytes) -> int | None:
+    """Where the picture begins: at once, or in the first box that holds a part of it."""
+    if data.startswith(b"\xff\x0a"):
+        return 0
+    at = 0
+    for _ in range(MAX_JXL_BOXES):
+        size, kind = int.from_bytes(data[at : at + 4], "big"), data[at + 4 : at + 8]
+        body = at + 8
+        if size == 1:
+            size, body = int.from_bytes(data[body : body + 8], "big"), body + 8
+        if kind in (b"jxlc", b"jxlp"):
+            start = body if kind == b"jxlc" else body + 4  # a part has its number first
+            return start if data[start : start + 2] == b"\xff\x0a" else None
+        if size < body - at or len(kind) < 4:
+            return None
+        at += size
+    return None
+
+
 def is_camera_raw(data: bytes) -> bool:
-    """Whether a file that looks like TIFF is a DNG, NEF or ARW: what Pillow would show is its thumbnail."""
-    tags = _read_tiff_notes(data)
-    is_reduced = isinstance(kind := tags.get(_NEW_SUBFILE_TYPE), int) and kind & 1
-    return _DNG_VERSION in tags or bool(is_reduced and _SUB_IFDS in tags)
+    """Whether a file that looks like TIFF is a camera's: DNG, NEF, ARW, PEF, SRW, 3FR, DCR, ERF, MEF and their like.
+
+    What Pillow would show of one is its thumbnail, or noise. It is known by what it holds, for names can lie: by the
+    mark of DNG, by a first picture that is a small one of another, or by a directory whose pixels lie under a colour
+    filter or in a camera maker's own compression. A scan or a developed picture has none of these, whoever made it.
+    """
+    directories = _read_tiff_directories(data)
+    first = next(directories, {})
+    is_reduced = isinstance(kind := first.get(_NEW_SUBFILE_TYPE), int) and kind & 1
+    if _DNG_VERSION in first or (is_reduced and _SUB_IFDS in first):
+        return True
+    return any(map(_has_sensor_pixels, chain((first,), directories)))
+
+
+_COMPRESSION, _PHOTOMETRIC, _SAMPLES, _CFA_PATTERN = 259, 262, 277, 33422
+_SENSOR_PHOTOMETRIC = frozenset({32803, 34892})  # a colour filter array; linear raw
+_SENSOR_COMPRESSION = frozenset(
+    {32767, 32769, 32770, 32772, 34713, 65000, 65535}
+)  # Sony, Samsung, Nikon, Kodak, Pentax
+MAX_DIRECTORIES = 16
+
+
+def _has_sensor_pixels(tags: Mapping[int, Any]) -> bool:
+    is_filtered = _CFA_PATTERN in tags and tags.get(_SAMPLES, 1) == 1
+    return is_filtered or (
+        tags.get(_PHOTOMETRIC) in _SENSOR_PHOTOMETRIC or tags.get(_COMPRESSION) in _SENSOR_COMPRESSION
+    )
+
+
+def _read_tiff_directories(data: bytes) -> Iterator[Mapping[int, Any]]:
+    """The directories of a TIFF file that can be read, some of them at least: the first one and those it leads to."""
+    from PIL.TiffImagePlugin import ImageFileDirectory_v2
+
+    file, seen = BytesIO(data), set[int]()
+    order = "little" if data[:1] == b"I" else "big"
+    pending = [int.from_bytes(data[4:8], order)]  # type: ignore[arg-type]
+    while pending and len(seen) < MAX_DIRECTORIES:
+        offset = pending.pop(0)
+        if offset in seen or not 8 <= offset < len(data):
+            continue
+        seen.add(offset)
+        try:
+            tags = ImageFileDirectory_v2(data[:8])
+            file.seek(offset)
+            tags.load(file)
+            yield tags
+            inner = tags.get(_SUB_IFDS, ())
+        except Exception:  # damaged: what was read before it counts
+            continue
+        inner = inner if isinstance(inner, tuple) else (inner,)
+        pending += [place for place in (*inner[:MAX_DIRECTORIES], tags.next) if isinstance(place, int)]
+
+
+# How LibRaw numbers the ways in which a camera was held.
+_FLIPS = {3: Image.Transpose.ROTATE_180, 5: Image.Transpose.ROTATE_90, 6: Image.Transpose.ROTATE_270}
 
 
 @dataclass(frozen=True)
@@ -223,10 +399,36 @@ class RawFile:
     captured: str | None
     camera: str | None
     _raw: Any
+    _data: bytes
 
     def develop(self, *, half: bool) -> Image.Image:
-        """Upright sRGB with the camera's white balance; `half` the size is four times as fast."""
-        return Image.fromarray(self._raw.postprocess(use_camera_wb=True, half_size=half, output_bps=8))
+        """Upright sRGB with the camera's white balance; `half` the size is four times as fast.
+
+        The camera's own preview, where LibRaw does not know how the pixels are compressed (JPEG XL in a DNG).
+        """
+        import rawpy
+
+        try:
+            return Image.fromarray(self._raw.postprocess(use_camera_wb=True, half_size=half, output_bps=8))
+        except (rawpy.LibRawFileUnsupportedError, rawpy.LibRawNotImplementedError) as error:
+            if (preview := self._read_preview()) is None:
+                raise PictureError(f"RAW of a kind that LibRaw does not read: {say_error(error)}") from error
+            return preview
+
+    def _read_preview(self) -> Image.Image | None:
+        """The preview, upright; None if there is none, or it is compressed in the same way."""
+        import rawpy
+
+        try:
+            with rawpy.imread(BytesIO(self._data)) as raw:  # after a failure LibRaw knows nothing more of a file
+                preview, flip = raw.extract_thumb(), raw.sizes.flip
+        except rawpy.LibRawError:
+            return None
+        if not isinstance(preview.data, bytes):
+            image = Image.fromarray(preview.data)
+            return image.transpose(_FLIPS[flip]) if flip in _FLIPS else image
+        with Image.open(BytesIO(preview.data), formats=("JPEG",)) as stored:
+            return ImageOps.exif_transpose(stored)  # where the camera has not written it, LibRaw has
 
 
 @contextmanager
@@ -239,18 +441,16 @@ def open_raw(data: bytes) -> Iterator[RawFile]:
     try:
         opened = rawpy.imread(BytesIO(data))
     except rawpy.LibRawError as error:
-        first = error.args[0] if error.args else ""
-        said = first.decode("ascii", errors="replace") if isinstance(first, bytes) else first  # LibRaw's are bytes
-        raise PictureError(f"damaged or unknown RAW: {said}") from error
+        raise PictureError(f"damaged or unknown RAW: {say_error(error)}") from error
     with opened:
         sizes = opened.sizes
         turned = sizes.flip in (5, 6)
         width, height = (sizes.height, sizes.width) if turned else (sizes.width, sizes.height)
-        notes = _read_tiff_notes(data)
-        yield RawFile(width, height, read_capture_date(notes), read_camera(notes), opened)
+        notes = read_tiff_notes(data)
+        yield RawFile(width, height, read_capture_date(notes), read_camera(notes), opened, data)
 
 
-def _read_tiff_notes(data: bytes) -> Image.Exif:
+def read_tiff_notes(data: bytes) -> Image.Exif:
     """The first directory of the raw formats that are TIFF files (DNG, NEF, ARW, CR2); empty for others."""
     notes = Image.Exif()
     try:

@@ -18,7 +18,7 @@ import tempfile
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -26,12 +26,16 @@ from itertools import islice
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from queue import LifoQueue
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from viewfinder.errors import PictureError, ViewfinderError
 from viewfinder.pictures.decode import Facts, Fit, Limits, Stretch, read_limits
+from viewfinder.pictures.facts.model import MAX_VALUE_LENGTH, NAMES, Fact
+from viewfinder.pictures.pixel_hashes import is_same_picture
+from viewfinder.pictures.scan import FoundFile
 from viewfinder.pictures.worker import READY, pack_request
 
 MAX_FILES_HELD = 4
@@ -57,7 +61,12 @@ _KEEP_MEMORY = {"MALLOC_MMAP_THRESHOLD_": str(8 << 20), "MALLOC_TRIM_THRESHOLD_"
 
 @dataclass(frozen=True, eq=False)
 class DecodedFile:
-    """A picture: pixels (height, width, 3), upright sRGB; size in bytes, `id` the hash of the content."""
+    """A picture: pixels (height, width, 3), upright sRGB; size in bytes, `id` the hash of the content.
+
+    Attributes:
+        known: what the file and its sidecars say of the picture, if that was asked for.
+        pixel_hash: the hash of the content without metadata, and the orientation (`identity.hash_pixels`).
+    """
 
     path: Path
     id: str
@@ -65,6 +74,24 @@ class DecodedFile:
     mtime_ns: int
     pixels: NDArray[np.uint8]
     facts: Facts
+    known: tuple[Fact, ...] = field(default=(), kw_only=True)
+    pixel_hash: str = field(default="", kw_only=True)
+
+    def is_picture(self, picture: str, pixel_hash: str) -> bool:
+        """Whether this file holds the picture of an id and a pixel hash ("" if that is not known)."""
+        return self.id == picture or is_same_picture(self.pixel_hash, pixel_hash)
+
+
+@dataclass(frozen=True)
+class IdentifiedFile:
+    """A picture's file that was read without decoding it: its hashes, and what is known of the picture."""
+
+    path: Path
+    id: str
+    size: int
+    mtime_ns: int
+    known: tuple[Fact, ...]
+    pixel_hash: str
 
 
 @dataclass(frozen=True)
@@ -77,7 +104,7 @@ class BadFile:
     reason: str
 
 
-Outcome = DecodedFile | BadFile
+Outcome = DecodedFile | IdentifiedFile | BadFile
 
 
 class Decoders:
@@ -108,8 +135,18 @@ class Decoders:
 
     def decode(
         self, paths: Iterable[Path], *, fit: Fit | None = None, limits: Limits | None = None
+    ) -> Iterator[DecodedFile | BadFile]:
+        """One outcome a path, in the order of the paths, without what is known of the pictures. See `read`."""
+        for outcome in self.read(paths, fit=fit, limits=limits):
+            assert not isinstance(outcome, IdentifiedFile), "a path's pixels are always asked for"
+            yield outcome
+
+    def read(
+        self, files: Iterable[Path | FoundFile], *, fit: Fit | None = None, limits: Limits | None = None
     ) -> Iterator[Outcome]:
-        """One outcome a path, in the order of the paths, which are drawn no faster than they are needed.
+        """One outcome a file, in their order; they are drawn no faster than they are needed.
+
+        What is known of a picture is read of found files alone, and the pixels of those that are `facts_only` are not.
 
         Workers go on while the caller holds an outcome, up to `MAX_FILES_HELD` pictures each. One decoding at a
         time: an iterator that is given up must be closed (or collected) before the next begins. `fit` and
@@ -121,7 +158,7 @@ class Decoders:
         """
         if not self._busy.acquire(blocking=False):
             raise RuntimeError("these Decoders are decoding already: finish or close that iterator first")
-        run = _Decoding(iter(paths), fit or self._fit, limits or self._limits)
+        run = _Decoding(iter(files), fit or self._fit, limits or self._limits)
         try:
             while True:
                 self._feed_workers(run)
@@ -137,9 +174,9 @@ class Decoders:
             self._busy.release()
 
     def _feed_workers(self, run: _Decoding) -> None:
-        """Draws paths into the window and hands them to the workers with the least to do."""
-        for path in islice(run.paths, self._count * MAX_FILES_HELD - len(run.order)):
-            job = _FileJob(Path(path), pack_request(os.path.abspath(path), run.fit, run.limits))  # noqa: PTH100
+        """Draws files into the window and hands them to the workers with the least to do."""
+        for file in islice(run.files, self._count * MAX_FILES_HELD - len(run.order)):
+            job = _make_job(file, run)
             run.order.append(job)
             run.waiting.append(job)
         while run.waiting and (worker := self._find_free(run.waiting[0])):
@@ -210,10 +247,17 @@ class Decoders:
 
 def decode_one(path: Path, fit: Fit, limits: Limits | None = None) -> DecodedFile:
     """One picture, through a worker that is kept; for several threads. Raises PictureError: it cannot be read."""
+    outcome = read_one(path, fit, limits)
+    assert isinstance(outcome, DecodedFile), "a path's pixels are always asked for"
+    return outcome
+
+
+def read_one(file: Path | FoundFile, fit: Fit, limits: Limits | None = None) -> DecodedFile | IdentifiedFile:
+    """One file as `Decoders.read` reads it, through a worker that is kept. Raises PictureError: it cannot be read."""
     idle = _get_idle_decoders(os.getpid())
     decoders = idle.get()
     try:
-        (outcome,) = decoders.decode([path], fit=fit, limits=limits)
+        (outcome,) = decoders.read([file], fit=fit, limits=limits)
     finally:
         idle.put(decoders)
     if isinstance(outcome, BadFile):
@@ -265,7 +309,7 @@ class _FileJob:
 class _Decoding:
     """One decoding under way: jobs in the order to be given back, and those of them not yet with a worker."""
 
-    paths: Iterator[Path]
+    files: Iterator[Path | FoundFile]
     fit: Fit
     limits: Limits
     order: deque[_FileJob] = field(default_factory=deque)
@@ -274,6 +318,15 @@ class _Decoding:
     def retry(self, jobs: deque[_FileJob]) -> None:
         self.waiting.extendleft(reversed(jobs))
         jobs.clear()
+
+
+def _make_job(file: Path | FoundFile, run: _Decoding) -> _FileJob:
+    if not isinstance(file, FoundFile):
+        return _FileJob(Path(file), pack_request(os.path.abspath(file), run.fit, run.limits))  # noqa: PTH100
+    place = os.path.abspath(file.path)  # noqa: PTH100
+    sidecars = [os.path.join(os.path.dirname(place), name) for name in file.sidecars]  # noqa: PTH118, PTH120
+    asked = pack_request(place, run.fit, run.limits, sidecars=sidecars, pixels=not file.facts_only)
+    return _FileJob(file.path, asked)
 
 
 class _Worker:
@@ -324,9 +377,15 @@ class _Worker:
             if "reason" in header:
                 job.outcome = BadFile(job.path, size, mtime_ns, str(header["reason"]))
             else:
-                pixels = _receive_pixels(self.pipe.fileno()).reshape(header["shape"])
-                facts = Facts(**header["facts"])
-                job.outcome = DecodedFile(job.path, str(header["id"]), size, mtime_ns, pixels, facts)
+                picture, known, pixel_hash = str(header["id"]), _parse_facts(header), str(header["pixel_hash"])
+                if "shape" in header:
+                    pixels = _receive_pixels(self.pipe.fileno()).reshape(header["shape"])
+                    facts = Facts(**header["facts"])
+                    job.outcome = DecodedFile(
+                        job.path, picture, size, mtime_ns, pixels, facts, known=known, pixel_hash=pixel_hash
+                    )
+                else:
+                    job.outcome = IdentifiedFile(job.path, picture, size, mtime_ns, known, pixel_hash)
             self.jobs.popleft()
         self._since = time.monotonic()
 
@@ -347,6 +406,15 @@ class _Worker:
         if code is not None and code < 0:
             return f"crashed the decoder ({signal.Signals(-code).name})"
         return f"the decoder ended with exit status {code}"
+
+
+def _parse_facts(header: Mapping[str, Any]) -> tuple[Fact, ...]:
+    """The facts in a header, as texts and of the names that there are, whatever a worker says."""
+    return tuple(
+        Fact(str(name), tuple(str(value)[:MAX_VALUE_LENGTH] for value in values), str(source)[:MAX_VALUE_LENGTH])
+        for name, values, source in header["known"]
+        if name in NAMES and values
+    )
 
 
 def _receive_pixels(descriptor: int) -> NDArray[np.uint8]:

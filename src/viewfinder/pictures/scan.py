@@ -1,36 +1,47 @@
 """Folders to the picture files in them, one by one or sorted, with what could not be looked into.
 
-Passed over are hidden names, other programs' litter, libraries of ours, and what `.viewfinderignore` says.
+Left out are hidden names, what `left_out` knows of other programs, libraries of ours, and what `.viewfinderignore`
+says; `WalkNotes` counts them, and the files that are no pictures.
 """
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from time import perf_counter
-
-from pathspec import GitIgnoreSpec
-from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
+from typing import TYPE_CHECKING, NamedTuple
 
 from viewfinder.errors import BadInput
 from viewfinder.pictures import formats
+from viewfinder.pictures.facts.stamps import make_stamp
+from viewfinder.pictures.left_out import IGNORE_FILE, NOMEDIA, NOMEDIA_FILE, SYSTEM, explain_file, explain_folder
+from viewfinder.pictures.walk_notes import HIDDEN, IGNORED, LIBRARIES, WalkNotes
 
-_COMMON = ("jpg", "jpeg", "jpe", "png", "webp", "gif", "bmp", "tif", "tiff", "avif", "heic", "heif")
-_RAW = ("dng", "cr2", "cr3", "nef", "arw", "orf", "rw2", "raf")
-EXTENSIONS = frozenset({*_COMMON, *_RAW})
-"""Names that say "picture", in lower case."""
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+    from viewfinder.pictures.facts.beside import Neighbours
+    from viewfinder.pictures.ignoring import IgnoreFile, IgnoreRules
 
 
 @dataclass(frozen=True)
 class FoundFile:
-    """A file that says it is a picture; size in bytes."""
+    """A file that says it is a picture; size in bytes.
+
+    Attributes:
+        sidecars: the names of the files beside it that tell of it, the most trusted first.
+        stamp: 64 bits that are others as soon as what tells of it is: its sidecars, the readers of facts, the settings.
+        facts_only: its pixels are known already, and need not be decoded.
+    """
 
     path: Path
     size: int
     mtime_ns: int
+    sidecars: tuple[str, ...] = ()
+    stamp: int = 0
+    facts_only: bool = False
 
 
 @dataclass(frozen=True)
@@ -50,21 +61,28 @@ class Scan:
     unreadable: tuple[UnreadablePlace, ...]
 
 
-def scan(roots: Sequence[Path], *, follow_links: bool = True) -> Scan:
+def scan(
+    roots: Sequence[Path],
+    *,
+    follow_links: bool = True,
+    include: Sequence[str] = (),
+    notes: WalkNotes | None = None,
+) -> Scan:
     """All picture files under folders, or named themselves.
 
-    A file named as a root is taken whatever it is called; in folders the ignore rules and extensions hold,
-    and a file without an extension is judged by its first bytes. A folder reached by several links is
-    entered once (under its own name, where that lies under the roots); links to files are files. Without
-    `follow_links` every link below the roots is reported instead, so that nothing outside them is read.
+    A file named as a root is taken whatever it is called, and a folder wherever it lies. In folders the ignore rules
+    and extensions hold; a file without an extension, or with one like .raw, is judged by its first bytes. A folder
+    reached by several links is entered once (under its own name, where that lies under the roots); links to files are
+    files. Without `follow_links` every link below the roots is reported instead, so that nothing outside them is read.
+    `include` and `notes` are as in `walk`.
 
     Raises:
-        BadInput: a root does not exist.
+        BadInput: a root does not exist, or a pattern makes no sense.
     """
     places = tuple(absolute_root(root) for root in roots)
     files: dict[str, FoundFile] = {}
     unreadable: dict[str, UnreadablePlace] = {}
-    for place in walk(places, follow_links=follow_links):
+    for place in walk(places, follow_links=follow_links, include=include, notes=notes):
         if isinstance(place, FoundFile):
             files[str(place.path)] = place
         else:
@@ -76,9 +94,28 @@ def scan(roots: Sequence[Path], *, follow_links: bool = True) -> Scan:
     )
 
 
-def walk(roots: Iterable[Path], *, follow_links: bool = True) -> Iterator[FoundFile | UnreadablePlace]:
-    """Yields what `scan` finds one by one, for millions of files: in no order; a path's last time counts."""
-    return _Walk(follow_links).roots([str(absolute_root(root)) for root in roots])
+def walk(
+    roots: Iterable[Path],
+    *,
+    follow_links: bool = True,
+    include: Sequence[str] = (),
+    notes: WalkNotes | None = None,
+    signature: int = 0,
+) -> Iterator[FoundFile | UnreadablePlace]:
+    """Yields what `scan` finds one by one, for millions of files: in no order; a path's last time counts.
+
+    Patterns of `include`, as git has them and from each root on, take what is otherwise left out on purpose, hidden
+    names as well; an ignore file still counts. `notes` is filled as the walk goes on. `signature` goes into each stamp.
+
+    Raises:
+        BadInput: a root does not exist, or a pattern makes no sense.
+    """
+    from viewfinder.pictures.ignoring import IgnoreRules, compile_patterns
+
+    places = [str(absolute_root(root)) for root in roots]
+    included = compile_patterns(include) if include else None
+    walked = _Walk(follow_links, included, WalkNotes() if notes is None else notes, signature, IgnoreRules())
+    return walked.roots(places)
 
 
 def printable_path(path: str | Path) -> Path:
@@ -106,120 +143,304 @@ def absolute_path(place: Path) -> Path:
     return place.resolve() if ".." in place.parts else place.absolute()
 
 
+class _Folder(NamedTuple):
+    """A folder to be looked into: below which root it lies, the rules that hold around it, and why it was left out.
+
+    One that was left out is entered only for what the user's patterns take; `is_included`: they took it, or one above.
+    """
+
+    path: str
+    root: str
+    rules: IgnoreRules
+    left_out: str | None = None
+    is_included: bool = False
+
+
 @dataclass
 class _Walk:
     """One walk under way: what it remembers grows with the folders, not with the files."""
 
     follow_links: bool
+    included: GitIgnoreSpec | None
+    notes: WalkNotes
+    signature: int
+    no_rules: IgnoreRules
     entered: set[tuple[int, int]] = field(default_factory=set)
-    links: list[tuple[str, IgnoreRules]] = field(default_factory=list)
-    ignoring: list[_IgnoreFile] = field(default_factory=list)
+    links: list[_Folder] = field(default_factory=list)
+    ignoring: list[IgnoreFile] = field(default_factory=list)
+    lacking: frozenset[str] = field(default_factory=formats.extensions_lacking)
+    plain_stamp: int = field(init=False)
+    last_named: tuple[str, Neighbours | None] | None = None
+
+    def __post_init__(self) -> None:
+        self.plain_stamp = make_stamp("", (), self.signature)
 
     def roots(self, paths: Sequence[str]) -> Iterator[FoundFile | UnreadablePlace]:
         """Folders behind links come after all others: a folder's own name wins over names that lead to it."""
         for path in paths:
             if not Path(path).is_dir():
-                yield _look_at(path)
+                yield self._look_at_named(path)
             elif is_library(path):
                 yield _refuse(path, "this is a viewfinder library, not a folder of pictures")
             else:
-                yield from self._walk_tree(path, IgnoreRules())
+                yield from self._walk_tree(_Folder(path, path, self.no_rules))
         while self.links:
             # In waves, shortest name first: of several links to one folder always the same one is followed.
-            wave, self.links = sorted(self.links, key=lambda link: (len(link[0]), link[0])), []
-            for path, rules in wave:
-                yield from self._walk_tree(path, rules)
+            wave, self.links = sorted(self.links, key=lambda link: (len(link.path), link.path)), []
+            for link in wave:
+                yield from self._walk_tree(link)
         for file in self.ignoring:
             if file.is_given_up:
                 yield _refuse(f"{file.folder}/{IGNORE_FILE}", "ignored from some file on: its rules take too long")
 
-    def _walk_tree(self, top: str, rules: IgnoreRules) -> Iterator[FoundFile | UnreadablePlace]:
-        pending = [(top, rules)]
+    def _walk_tree(self, top: _Folder) -> Iterator[FoundFile | UnreadablePlace]:
+        pending = [top]
         while pending:
-            folder, outer = pending.pop()
+            folder = pending.pop()
             try:
-                pending.extend((yield from self._walk_folder(folder, outer)))
+                pending.extend((yield from self._walk_folder(folder)))
             except OSError as error:
-                yield _refuse(folder, _explain_error(error))
+                yield _refuse(folder.path, _explain_error(error))
 
-    def _walk_folder(
-        self, folder: str, outer: IgnoreRules
-    ) -> Generator[FoundFile | UnreadablePlace, None, list[tuple[str, IgnoreRules]]]:
+    def _walk_folder(self, folder: _Folder) -> Generator[FoundFile | UnreadablePlace, None, list[_Folder]]:
         """Yields a folder's files; returns the folders in it that are to be entered."""
-        status = os.stat(folder)  # noqa: PTH116
-        if (status.st_dev, status.st_ino) in self.entered or is_library(folder):
+        path, outer = folder.path, folder.rules
+        status = os.stat(path)  # noqa: PTH116
+        if (status.st_dev, status.st_ino) in self.entered:
             return []
-        self.entered.add((status.st_dev, status.st_ino))
+        if is_library(path):
+            self.notes.leave_out(LIBRARIES, _name_below(path, folder.root), folder=True)
+            return []
         rules = outer
         try:
-            rules = outer.enter(folder)
+            rules = outer.enter(path)
         except OSError as error:
-            yield _refuse(f"{folder}/{IGNORE_FILE}", f"ignored: {_explain_error(error)}")
+            yield _refuse(f"{path}/{IGNORE_FILE}", f"ignored: {_explain_error(error)}")
         except ValueError as error:
-            yield _refuse(f"{folder}/{IGNORE_FILE}", f"ignored: {error}")
+            yield _refuse(f"{path}/{IGNORE_FILE}", f"ignored: {error}")
         if rules is not outer:
             self.ignoring.append(rules.files[-1])
-        below: list[str] = []
-        with os.scandir(folder) as listing:
-            yield from self._walk_entries(listing, rules, below)
-        return [(path, rules) for path in sorted(below)]
+        folder = folder._replace(rules=rules)
+        is_nomedia, sidecars = self._find_special_names(folder)
+        is_marked = is_nomedia and path != folder.root and folder.left_out is None and not folder.is_included
+        if is_marked and self._includes(folder, path, is_folder=True):
+            folder = folder._replace(is_included=True)
+        elif is_marked:
+            self.notes.leave_out(NOMEDIA, _name_below(path, folder.root), folder=True)
+            if self.included is None:
+                return []
+            folder = folder._replace(left_out=NOMEDIA)
+        if folder.left_out is None:  # another root may name one that was left out
+            self.entered.add((status.st_dev, status.st_ino))
+        below: list[_Folder] = []
+        with os.scandir(path) as listing:
+            yield from self._walk_entries(listing, folder, sidecars, below)
+        return sorted(below)
+
+    def _find_special_names(self, folder: _Folder) -> tuple[bool, frozenset[str]]:
+        """Whether a folder is marked as no gallery, and the names in it that may tell about pictures beside them.
+
+        A pass of its own: a picture may be listed before its sidecars, and to keep the whole listing of a folder with
+        a million files would take hundreds of megabytes.
+        """
+        from viewfinder.pictures.facts.beside import may_be_sidecar
+
+        is_nomedia, names = False, []
+        with os.scandir(folder.path) as listing:
+            for entry in listing:
+                if may_be_sidecar(entry.name):
+                    if self._may_read_sidecar(entry, folder.rules):
+                        names.append(entry.name)
+                elif entry.name == NOMEDIA_FILE:
+                    is_nomedia = True
+        return is_nomedia, frozenset(names)
+
+    def _may_read_sidecar(self, entry: os.DirEntry[str], rules: IgnoreRules) -> bool:
+        """Whether the file may be read: not a system's own, ignored, a pipe, or a link where these are not followed."""
+        is_link_refused = not self.follow_links and entry.is_symlink()
+        if is_link_refused or explain_file(entry.name) is not None or not _is_utf8(entry.name):
+            return False
+        try:
+            return entry.is_file() and not rules.ignore(entry.path, folder=False)
+        except OSError:
+            return False
 
     def _walk_entries(
-        self, listing: Iterable[os.DirEntry[str]], rules: IgnoreRules, below: list[str]
+        self, listing: Iterable[os.DirEntry[str]], folder: _Folder, sidecars: Collection[str], below: list[_Folder]
     ) -> Iterator[FoundFile | UnreadablePlace]:
         """A folder's files; the folders in it go to `below`."""
+        neighbours = _find_neighbours(folder.path, sidecars)
+        told: set[str] = set()
+        rules = folder.rules
         for entry in listing:
+            name = entry.name
+            if name in sidecars:  # counted below, once it is known to whom they belong
+                continue
             try:
                 is_folder = entry.is_dir()
             except OSError as error:  # a link that leads to itself
                 yield _refuse(entry.path, _explain_error(error))
                 continue
-            if rules.ignore(entry.path, folder=is_folder):
-                continue
-            if entry.is_symlink() and not self.follow_links:
-                yield _refuse(entry.path, "a link: only folders and files themselves are added here")
-            elif not is_folder:
-                try:
-                    if _says_picture(entry):
-                        yield _look_at(entry.path)
-                except OSError as error:
-                    yield _refuse(entry.path, _explain_error(error))
-            elif not _is_utf8(entry.name):
-                yield _refuse(entry.path, "the folder's name is not valid UTF-8: rename it")
-            elif entry.is_symlink():
-                self.links.append((entry.path, rules))
+            reason = explain_folder(folder.path, name) if is_folder else explain_file(name)
+            if reason is not None or folder.left_out is not None or name.startswith("."):
+                if not self._includes(folder, entry.path, is_folder=is_folder) or (reason == SYSTEM and not is_folder):
+                    self._leave_out(entry, folder, reason or folder.left_out or HIDDEN, below, is_folder=is_folder)
+                    continue
+                inner = folder._replace(is_included=True)
             else:
-                below.append(entry.path)
+                inner = folder
+            if rules.files and rules.ignore(entry.path, folder=is_folder):
+                self._leave_out(entry, folder, IGNORED, None, is_folder=is_folder)
+            elif is_folder:
+                if (refused := self._note_folder(entry, inner, below)) is not None:
+                    yield refused
+            elif (found := self._note_file(entry, inner, neighbours, told)) is not None:
+                yield found
+        self._count_sidecars(told)
+        for name in sidecars:
+            if name not in told:
+                self._note_orphan(name, folder)
+
+    def _count_sidecars(self, names: Iterable[str]) -> None:
+        """Files that tell about pictures beside them, by the programs that wrote them."""
+        from viewfinder.pictures.facts.beside import name_sidecar_kind
+
+        for name in names:
+            self.notes.count_sidecar(name_sidecar_kind(name))
+
+    def _note_orphan(self, name: str, folder: _Folder) -> None:
+        """A file that might tell about a picture, but belongs to none, is a file like others."""
+        if folder.left_out is None and name.startswith("."):
+            self.notes.leave_out(HIDDEN, _name_below(f"{folder.path}/{name}", folder.root), folder=False)
+        elif folder.left_out is None:
+            self.notes.pass_over(_ending_of(name))
+
+    def _leave_out(
+        self, entry: os.DirEntry[str], folder: _Folder, reason: str, below: list[_Folder] | None, *, is_folder: bool
+    ) -> None:
+        """Counts what is left out, unless it lies in a folder that is; with patterns, these may take a part of it.
+
+        An ignore file's word is final: `below` is None.
+        """
+        if folder.left_out is None:
+            self.notes.leave_out(reason, _name_below(entry.path, folder.root), folder=is_folder)
+        if is_folder and below is not None and self.included is not None and not entry.is_symlink():
+            below.append(folder._replace(path=entry.path, left_out=reason))
+
+    def _note_folder(self, entry: os.DirEntry[str], folder: _Folder, below: list[_Folder]) -> UnreadablePlace | None:
+        """A folder in a folder: to be entered, now or later, or why not."""
+        inner = folder._replace(path=entry.path, left_out=None)
+        if entry.is_symlink() and not self.follow_links:
+            return _refuse(entry.path, _NO_LINKS)
+        if not _is_utf8(entry.name):
+            return _refuse(entry.path, "the folder's name is not valid UTF-8: rename it")
+        if entry.is_symlink():
+            self.links.append(inner)
+        else:
+            below.append(inner)
+        return None
+
+    def _note_file(
+        self, entry: os.DirEntry[str], folder: _Folder, neighbours: Neighbours | None, told: set[str]
+    ) -> FoundFile | UnreadablePlace | None:
+        """A file in a folder: a picture with its sidecars, whose names go to `told`; None: no picture, only counted."""
+        if not self.follow_links and entry.is_symlink():
+            return _refuse(entry.path, _NO_LINKS)
+        ending = _ending_of(entry.name)
+        try:
+            is_picture = _says_picture(entry, ending)
+        except OSError as error:
+            return _refuse(entry.path, _explain_error(error))
+        if not is_picture:
+            if folder.left_out is None:
+                self.notes.pass_over(ending)
+            return None
+        self.notes.included += folder.is_included
+        if ending in self.lacking:
+            self.notes.miss(ending)
+        beside = () if neighbours is None else neighbours.find(entry.name)
+        told.update(beside)
+        return self._look_at(entry.path, beside)
+
+    def _includes(self, folder: _Folder, path: str, *, is_folder: bool) -> bool:
+        """Whether the user's patterns take what is otherwise left out."""
+        if self.included is None:
+            return False
+        return self.included.check_file(_name_below(path, folder.root) + ("/" if is_folder else "")).include is True
+
+    def _look_at(self, path: str, sidecars: tuple[str, ...] = ()) -> FoundFile | UnreadablePlace:
+        """A file that says it is a picture, or why it cannot be taken."""
+        try:
+            status = os.stat(path)  # noqa: PTH116
+        except FileNotFoundError:
+            return _refuse(path, "the link leads nowhere" if Path(path).is_symlink() else "gone since it was listed")
+        except OSError as error:
+            return _refuse(path, _explain_error(error))
+        if not stat.S_ISREG(status.st_mode):
+            return _refuse(path, "not a regular file")
+        if status.st_mtime_ns >= 1 << 63:  # no table holds it
+            return _refuse(path, "its time of change is after the year 2262: `touch` it")
+        if not _is_utf8(path):
+            return _refuse(path, "the file's name is not valid UTF-8: rename it")
+        stamp = self.plain_stamp
+        if sidecars:
+            stamp = make_stamp(os.path.dirname(path), sidecars, self.signature)  # noqa: PTH120
+        return FoundFile(Path(path), status.st_size, status.st_mtime_ns, sidecars, stamp)
+
+    def _look_at_named(self, path: str) -> FoundFile | UnreadablePlace:
+        """A file that is a root itself, as a walk through its folder would have found it."""
+        parent, name = os.path.split(path)
+        ending = _ending_of(name)
+        if ending in self.lacking:
+            self.notes.miss(ending)
+        if self.last_named is None or self.last_named[0] != parent:  # a shell names the files of a folder in a row
+            try:
+                _, names = self._find_special_names(_Folder(parent, parent, self.no_rules))
+                self.last_named = (parent, _find_neighbours(parent, names))
+            except OSError:  # files may be read in a folder that may not be listed
+                self.last_named = (parent, None)
+        neighbours = self.last_named[1]
+        beside = () if neighbours is None else neighbours.find(name)
+        self._count_sidecars(beside)
+        return self._look_at(path, beside)
 
 
-def _says_picture(entry: os.DirEntry[str]) -> bool:
-    """Whether a file says it is a picture: by its extension or, without one, by its first bytes. Raises OSError."""
-    extension = os.path.splitext(entry.name)[1]  # noqa: PTH122
-    if extension:
-        ending = extension[1:].lower()
-        return ending in EXTENSIONS or (bool(ending) and formats.is_extension_of_reader(ending))
-    if not entry.is_file():
+def _find_neighbours(folder: str, sidecars: Collection[str]) -> Neighbours | None:
+    """To whom the sidecars in a folder belong; None without any. Raises OSError."""
+    from viewfinder.pictures.facts.beside import Neighbours, may_be_sidecar
+
+    def list_others() -> Iterator[str]:
+        with os.scandir(folder) as listing:
+            yield from (entry.name for entry in listing if not may_be_sidecar(entry.name))
+
+    return Neighbours.of(sidecars, list_others()) if sidecars else None
+
+
+_NO_LINKS = "a link: only folders and files themselves are added here"
+
+
+def _ending_of(name: str) -> str:
+    """What follows a name's last dot, in lower case; empty for a hidden name without another dot."""
+    dot = name.rfind(".")
+    return name[dot + 1 :].lower() if dot > 0 else ""
+
+
+def _name_below(path: str, root: str) -> str:
+    """A path as it is told and as patterns see it: from its root on, printable."""
+    return path[len(root.rstrip("/")) + 1 :].encode("utf-8", "backslashreplace").decode() or path
+
+
+def _says_picture(entry: os.DirEntry[str], ending: str) -> bool:
+    """Whether a file says it is a picture: by its extension or, if need be, by its first bytes. Raises OSError."""
+    if ending in formats.EXTENSIONS:
+        return True
+    if ending not in formats.AMBIGUOUS_EXTENSIONS:
+        return formats.is_extension_of_reader(ending)
+    if entry.name.endswith(".") or not entry.is_file():
         return False
     with open(entry.path, "rb") as file:  # noqa: PTH123
         start = file.read(formats.MAX_HEAD_BYTES)
     return (formats.detect_format(start) or formats.find_reader(start)) is not None
-
-
-def _look_at(path: str) -> FoundFile | UnreadablePlace:
-    """A file that says it is a picture, or why it cannot be taken."""
-    try:
-        status = os.stat(path)  # noqa: PTH116
-    except FileNotFoundError:
-        return _refuse(path, "the link leads nowhere" if Path(path).is_symlink() else "gone since it was listed")
-    except OSError as error:
-        return _refuse(path, _explain_error(error))
-    if not stat.S_ISREG(status.st_mode):
-        return _refuse(path, "not a regular file")
-    if status.st_mtime_ns >= 1 << 63:  # no table holds it
-        return _refuse(path, "its time of change is after the year 2262: `touch` it")
-    if not _is_utf8(path):
-        return _refuse(path, "the file's name is not valid UTF-8: rename it")
-    return FoundFile(Path(path), status.st_size, status.st_mtime_ns)
 
 
 def _refuse(path: str, reason: str) -> UnreadablePlace:
@@ -227,105 +448,11 @@ def _refuse(path: str, reason: str) -> UnreadablePlace:
 
 
 def _is_utf8(name: str) -> bool:
-    return not any("\udc80" <= letter <= "\udcff" for letter in name)
+    return name.isascii() or not any("\udc80" <= letter <= "\udcff" for letter in name)
 
 
 def _explain_error(error: OSError) -> str:
     return (error.strerror or str(error)).lower()
-
-
-IGNORE_FILE = ".viewfinderignore"
-_LITTER = frozenset({"__MACOSX", "Thumbs.db", "@eaDir"})
-
-
-MAX_RULE_BYTES, MAX_RULES, MAX_DEEP = 100_000, 1_000, 2
-"""The most that an ignore file may hold: bytes, lines, and `**` in a line."""
-
-MAX_RULES_S, MAX_RULES_A_NAME_S = 5.0, 0.001
-"""The time that an ignore file's rules may take, in all and for every name that is looked up."""
-
-
-class _Rule(GitIgnoreSpecPattern):
-    """A line of an ignore file, as git has it, but one that fails in a time linear in the name.
-
-    Between two stars of one name the first place that fits is as good as any, so nothing is tried twice: `*a` twenty
-    times would otherwise take years of a long name.
-    """
-
-    __slots__ = ()
-
-    @classmethod
-    def pattern_to_regex(cls, pattern: str) -> tuple[str | None, bool | None]:  # type: ignore[override]
-        """The expression, and whether it takes or gives back; None for a line that says nothing. Raises ValueError."""
-        if pattern.count("**") > MAX_DEEP:
-            raise ValueError(f"{pattern[:40]!r} has more than {MAX_DEEP} times **")
-        regex, include = super().pattern_to_regex(pattern)
-        if regex is None:
-            return regex, include
-        start, *pieces = regex.split(_STAR)
-        parts = [f"(?>{_STAR}?{piece})" if "/" not in piece.replace("[^/]", "") else _STAR + piece for piece in pieces]
-        return "".join((start, *parts)), include
-
-
-_STAR = "[^/]*"
-
-
-@dataclass(eq=False)
-class _IgnoreFile:
-    """The rules of one folder, and how long they have taken."""
-
-    folder: str
-    spec: GitIgnoreSpec
-    spent: float = 0.0
-    asked: int = 0
-
-    @property
-    def is_given_up(self) -> bool:
-        return self.spent > MAX_RULES_S + MAX_RULES_A_NAME_S * self.asked
-
-    def verdict(self, path: str, *, folder: bool) -> bool | None:
-        """Whether the path is passed over; None where the rules say nothing, or took too long before."""
-        if self.is_given_up:
-            return None
-        started = perf_counter()
-        relative = path[len(self.folder.rstrip("/")) + 1 :] + ("/" if folder else "")
-        verdict = self.spec.check_file(relative).include
-        self.spent, self.asked = self.spent + perf_counter() - started, self.asked + 1
-        return verdict
-
-
-@dataclass(frozen=True)
-class IgnoreRules:
-    """The ignore files that hold in a folder, the outermost first."""
-
-    files: tuple[_IgnoreFile, ...] = ()
-
-    def enter(self, folder: str) -> IgnoreRules:
-        """The rules inside `folder`: these, and those of its ignore file. Raises OSError, ValueError."""
-        file = f"{folder}/{IGNORE_FILE}"
-        try:
-            status = os.stat(file)  # noqa: PTH116
-        except (FileNotFoundError, NotADirectoryError):
-            return self
-        if not stat.S_ISREG(status.st_mode):  # a pipe would be waited for, a device may have no end
-            raise ValueError("not a regular file")
-        with os.fdopen(os.open(file, os.O_RDONLY | os.O_NONBLOCK), "rb") as opened:
-            content = opened.read(MAX_RULE_BYTES + 1)
-        lines = content.decode("utf-8-sig", "surrogateescape").splitlines()
-        if len(content) > MAX_RULE_BYTES or len(lines) > MAX_RULES:
-            raise ValueError(f"over the limit of {MAX_RULES:,} lines and {MAX_RULE_BYTES // 1000} kB")
-        spec = GitIgnoreSpec.from_lines(_Rule, lines, backend="simple")
-        return IgnoreRules((*self.files, _IgnoreFile(folder, spec)))
-
-    def ignore(self, path: str, *, folder: bool) -> bool:
-        """Whether a file or folder is passed over; as in git, the innermost file with an opinion decides."""
-        name = os.path.basename(path)  # noqa: PTH119 (a path object for each of a million names costs seconds)
-        if name.startswith(".") or name in _LITTER:
-            return True
-        for file in reversed(self.files):
-            if (verdict := file.verdict(path, folder=folder)) is not None:
-                return verdict
-        return False
 
 
 def is_library(folder: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from contextlib import suppress
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 
@@ -31,9 +32,10 @@ _QUALITY = 85
 _PLACEHOLDER_QUALITY = 50
 
 
-def load_thumbnail(path: Path, picture_id: str, cache: Path, *, longest: int = 320) -> bytes:
+def load_thumbnail(path: Path, picture_id: str, cache: Path, *, longest: int = 320, pixel_hash: str = "") -> bytes:
     """The file of a picture's copy, its longer side at most `longest` pixels, from the cache or made now.
 
+    With a `pixel_hash` also of a file whose metadata alone are others than when the picture was first seen.
     What is made is kept with a placeholder, if there is room for them: a full disk hides no pictures.
 
     Raises:
@@ -43,8 +45,9 @@ def load_thumbnail(path: Path, picture_id: str, cache: Path, *, longest: int = 3
     with suppress(OSError):
         return read_thumbnail(place)
     picture = decode_one(path, AtMost(longest))
-    if picture.id != picture_id:
+    if not picture.is_picture(picture_id, pixel_hash):
         raise PictureError(f"{printable_path(path.name)} has changed since it was added: add it again")
+    picture = replace(picture, id=picture_id)
     cache_thumbnails(picture, cache, sizes=(longest, PLACEHOLDER))
     return encode_thumbnail(picture, longest)
 

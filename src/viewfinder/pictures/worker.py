@@ -1,4 +1,4 @@
-"""The program of a worker process: read a file, name it, decode it, send the pixels back.
+"""The program of a worker process: read a file, name it, read what it says of itself, decode it, send the pixels back.
 
 Requests and replies are JSON and raw bytes, never pickles: a worker that a hostile file has taken over can
 send its parent wrong pixels, not code.
@@ -14,7 +14,8 @@ import stat
 import struct
 import sys
 import threading
-from dataclasses import asdict
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from queue import SimpleQueue
@@ -23,6 +24,7 @@ from typing import Any
 from PIL import AvifImagePlugin
 
 from viewfinder.errors import PictureError
+from viewfinder.pictures import formats
 from viewfinder.pictures.decode import (
     AtMost,
     Fit,
@@ -33,16 +35,29 @@ from viewfinder.pictures.decode import (
     explain_too_large,
     picture_id,
 )
+from viewfinder.pictures.facts.model import Fact, find_value
+from viewfinder.pictures.identity import hash_pixels
 
 READY = b"ready"
+
+MAX_FACTS_BYTES = 900_000
+"""Room for the facts in a reply's header; those that are longest are left out beyond it."""
+
 _LENGTH = struct.Struct("!i")  # precedes every message of a `Connection`
 _GRACE = 5.0  # seconds beyond the limit after which a worker whose parent has gone ends itself
 
 
-def pack_request(path: str, fit: Fit, limits: Limits) -> bytes:
-    """One request: a path (any bytes), what to make of the picture, what it may cost."""
+def pack_request(
+    path: str, fit: Fit, limits: Limits, *, sidecars: Sequence[str] | None = None, pixels: bool = True
+) -> bytes:
+    """One request: a path (any bytes), what to make of the picture, what it may cost.
+
+    `sidecars` are the paths of the files that tell of it; None: its facts are not wanted. `pixels`: whether it is to be
+    decoded.
+    """
     how = {"side": fit.side} if isinstance(fit, Stretch) else {"longest": fit.longest}
-    return json.dumps({"path": path, "fit": how, "limits": asdict(limits)}).encode()
+    asked = {"path": path, "fit": how, "limits": asdict(limits), "sidecars": sidecars, "pixels": pixels}
+    return json.dumps(asked).encode()
 
 
 def serve(descriptor: int) -> None:
@@ -63,18 +78,31 @@ def serve(descriptor: int) -> None:
         _limit_memory(base, limits.memory_bytes)
         signal.setitimer(signal.ITIMER_REAL, limits.seconds + _GRACE)
         fit = Stretch(asked["fit"]["side"]) if "side" in asked["fit"] else AtMost(asked["fit"]["longest"])
-        reply = _make_reply(asked["path"], fit, limits)
+        reply = _make_reply(asked["path"], fit, limits, asked["sidecars"], is_decoded=asked["pixels"])
         signal.setitimer(signal.ITIMER_REAL, 0)
         replies.send(*reply)
 
 
-def _make_reply(path: str, fit: Fit, limits: Limits) -> tuple[bytes, ...]:
-    """A header and, if all went well, the pixels."""
+def _make_reply(
+    path: str, fit: Fit, limits: Limits, sidecars: Sequence[str] | None, *, is_decoded: bool
+) -> tuple[bytes, ...]:
+    """A header and, if all went well and they are wanted, the pixels."""
     header: dict[str, Any] = {"size": 0, "mtime_ns": 0}
     try:
         data = _read_content(path, limits, header)
-        decoded = decode(data, limits=limits, fit=fit)
-        header |= {"id": picture_id(data), "facts": asdict(decoded.facts), "shape": decoded.pixels.shape}
+        decoded = decode(data, limits=limits, fit=fit) if is_decoded else None
+        announced = _detect_format(data)
+        known = [] if sidecars is None else _read_known(data, announced, path, sidecars)
+        header |= {
+            "id": picture_id(data), "pixel_hash": hash_pixels(data, announced),
+            "known": [[fact.name, fact.values, fact.source] for fact in known],
+        }  # fmt: skip
+        if decoded is None:
+            return (json.dumps(header).encode(),)
+        facts = decoded.facts
+        if sidecars is not None:
+            facts = replace(facts, captured=find_value(known, "captured"), camera=find_value(known, "camera"))
+        header |= {"facts": asdict(facts), "shape": decoded.pixels.shape}
         return json.dumps(header).encode(), decoded.pixels.tobytes()
     except PictureError as error:
         header["reason"] = str(error)
@@ -83,6 +111,33 @@ def _make_reply(path: str, fit: Fit, limits: Limits) -> tuple[bytes, ...]:
     except MemoryError:
         header["reason"] = explain_too_hungry(limits)
     return (json.dumps(header).encode(),)
+
+
+def _detect_format(data: bytes) -> str:
+    """What a file announces itself as: Pillow's name, "RAW" for what cameras write as a kind of TIFF, "" if unknown."""
+    announced = formats.detect_format(data) or ""
+    return "RAW" if announced == "TIFF" and formats.is_camera_raw(data) else announced
+
+
+def _read_known(data: bytes, announced: str, path: str, sidecars: Sequence[str]) -> list[Fact]:
+    """All that is known of a file's picture; nothing if its reader fails, since the picture itself is good."""
+    from viewfinder.pictures.facts.reader import read_facts
+
+    try:
+        known = read_facts(data, announced, Path(path), [Path(name) for name in sidecars])
+    except Exception:  # what odd metadata makes of a reader must not cost the picture
+        return []
+    return _shorten_facts(known)
+
+
+def _shorten_facts(facts: Iterable[Fact]) -> list[Fact]:
+    """The facts without the longest ones, where a header has no room for all of them."""
+    kept = list(facts)
+    sizes = [len(json.dumps([fact.name, fact.values, fact.source])) for fact in kept]
+    while sum(sizes) > MAX_FACTS_BYTES:
+        longest = sizes.index(max(sizes))
+        del kept[longest], sizes[longest]
+    return kept
 
 
 def _read_content(path: str, limits: Limits, header: dict[str, Any]) -> bytes:

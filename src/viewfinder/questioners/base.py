@@ -74,7 +74,7 @@ class Candidates:
 
     Attributes:
         probabilities_c: how likely each is the one meant; sums to 1. At most about 1,000 candidates.
-        columns: catalogue columns by name, restricted to these candidates.
+        columns: catalogue columns by name, restricted to these candidates, and what files tell of pictures.
     """
 
     probabilities_c: Float[np.ndarray, " c"]
@@ -84,6 +84,7 @@ class Candidates:
     asked: tuple[Question, ...] = ()  # the questions asked so far
     settled: frozenset[str] = frozenset()  # names of attributes that are no longer open (filtered on, kept, answered)
     turns: tuple[Turn, ...] = ()  # what the user did so far, from the first turn on, without moves
+    file_columns: frozenset[str] = frozenset()  # names of those columns that files fill
     lookup: Lookup | None = None  # what else can be known of the candidates; None where they are numbers only
 
 

@@ -44,11 +44,12 @@ from viewfinder.search.parts import (
     vectors_of_parts,
     vocabulary_vectors,
 )
+from viewfinder.search.products import Products, find_products
 from viewfinder.search.raw_vectors import Boxed, RawVectors, best_labels, check_fits, name_labels
 from viewfinder.search.region_scores import TILE, RegionBlock, attention_weights, tile_batches
 from viewfinder.search.shard_scores import ShardAnswer, ShardQuestion, Shards, make_answer, merge_answers
 from viewfinder.search.verdicts import CERTAIN_NATS, CROWD, UNHEARD, Judgement, Spread, judge_conversation
-from viewfinder.search.written_words import WordIndex, build_entries, rows_of_all
+from viewfinder.search.written_words import WordIndex, add_named, build_entries, build_name_entries, rows_of_all
 from viewfinder.store.rows import FACTS
 from viewfinder.store.snapshot import Snapshot
 from viewfinder.wording.stop_words import content_stems
@@ -173,6 +174,11 @@ class Gallery:
         """Differs for every state of the library, and for every encoder."""
         return self.encoder.version, str(self.snapshot.folder), self.snapshot.generation
 
+    @cached_property
+    def products(self) -> Products | None:
+        """The products of which there are several pictures; None: there are none."""
+        return find_products(self.snapshot)
+
     def widths(self, space: RegionSpace | None = None) -> dict[str, int]:
         """How many numbers a picture has for each kind of a query's parts (`Part`), in this space if any."""
         found = dict.fromkeys(("words", "picture", "contrast"), int(self.snapshot.matrix_nd.shape[1]))
@@ -231,6 +237,7 @@ class Gallery:
             self.likeness_in_words(np.zeros(len(self.encoder.vocabulary.words), np.float32), np.zeros(0, np.int64))
         self.tags  # noqa: B018
         self.words  # noqa: B018
+        self.file_names  # noqa: B018
         if self.indexed is not None and len(self):
             self._near.moments  # noqa: B018
         return self
@@ -351,27 +358,39 @@ class Gallery:
         """The words written about the pictures; None if there are none, or if words are not to be matched."""
         if not self._match_words:
             return None
-        headings = set(self.snapshot.columns()) - set(FACTS)
-        index = WordIndex(self.snapshot.derived_by_block("words-2", build_entries), len(self), headings)
+        headings = set(self.snapshot.columns()) - set(FACTS) - self.snapshot.file_columns
+        index = WordIndex(self.snapshot.derived_by_block("words-3", build_entries), len(self), headings)
         return index if len(index) else None
+
+    @cached_property
+    def file_names(self) -> WordIndex | None:
+        """The names of the pictures' files; None if words are not to be matched."""
+        if not self._match_words:
+            return None
+        return WordIndex(self.snapshot.derived_by_block("names-1", build_name_entries), len(self))
 
     def written_ratios(self, text: str) -> LikelihoodRatios | None:
         """How much likelier a text is said of each picture given what is written about it; None: nothing matches."""
-        return None if self.words is None else self._look_up(self.words, text).ratios
+        return None if self.file_names is None else self._look_up(self.file_names, text).ratios
 
-    def _look_up(self, words: WordIndex, text: str) -> WeighedText:
-        return self.remember(text, lambda: self._weigh_text(words, text))
+    def _look_up(self, names: WordIndex, text: str) -> WeighedText:
+        return self.remember(text, lambda: self._weigh_text(names, text))
 
-    def _weigh_text(self, words: WordIndex, text: str) -> WeighedText:
+    def _weigh_text(self, names: WordIndex, text: str) -> WeighedText:
+        named_k, words = names.rows_named(text), self.words
+        if words is None:
+            return WeighedText(text, add_named(None, named_k, len(self)), named_k if len(named_k) else None)
         known = {} if self.encoder.calibration is None else self.encoder.calibration.familiar
         found = words.find(text)
         ratios = words.likelihood_ratios(found, lambda word: 10.0 ** known.get(word, UNHEARD))
+        if len(named_k):
+            return WeighedText(text, add_named(ratios, named_k, len(self)), named_k)
         return WeighedText(text, ratios, rows_of_all(found.values()) if found else None)
 
     def _find_rows_of_all(self, texts: Sequence[str]) -> Int64[np.ndarray, " k"]:
         """The pictures of which all words of the texts are written."""
-        words = self.words
-        found = [] if words is None else [self._look_up(words, text).rows_of_all for text in texts]
+        names = self.file_names
+        found = [] if names is None else [self._look_up(names, text).rows_of_all for text in texts]
         return rows_of_all(rows_k for rows_k in found if rows_k is not None)
 
     # -- scores

@@ -5,10 +5,9 @@ Works with every encoder, also for pictures without regions. A picture's crops a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from jaxtyping import Float, Float32
@@ -19,6 +18,7 @@ from viewfinder.encoders.base import Pixels, grid_boxes
 from viewfinder.errors import PictureError
 from viewfinder.pictures import AtMost, decode_one
 from viewfinder.search.gallery import Gallery
+from viewfinder.store.snapshot import Snapshot
 
 GRID_SIDE = 6
 """Regions along a side of a picture: the grid of the encoders' own regions."""
@@ -53,7 +53,7 @@ class Grounder:
         encoder, key = gallery.encoder, (gallery.encoder.version, picture)
         crops_cd: Float[np.ndarray, "c d"] | None = self._crops.get(key)
         if crops_cd is None:
-            pixels = _decode_first(gallery.snapshot.files_there(gallery.row(picture)), picture)
+            pixels = _decode_first(gallery.snapshot, gallery.row(picture))
             crops_cd = encoder.project(encoder.pictures(cut_boxes(pixels, crop_boxes())).global_bd)
             self._crops.put(key, crops_cd)
         likeness_tc = encoder.words(texts) @ crops_cd.T - encoder.background(crops_cd)
@@ -99,12 +99,13 @@ def spread_to_regions(likeness_tc: Float[np.ndarray, "t c"]) -> Float32[np.ndarr
     return np.asarray(weights_tr / weights_tr.sum(axis=1, keepdims=True), np.float32)
 
 
-def _decode_first(paths: Iterable[Path], picture: PictureId) -> Pixels:
-    """The picture, from the first of its files that still holds it."""
-    for path in paths:
+def _decode_first(snapshot: Snapshot, row: int) -> Pixels:
+    """The picture of a row, from the first of its files that still holds it."""
+    picture, pixel_hash = snapshot.ids[row], snapshot.pixel_hash(row)
+    for path in snapshot.files_there(row):
         if path.is_file():
             with suppress(PictureError):
                 read = decode_one(path, AtMost(_MAX_SIDE))
-                if read.id == picture:
+                if read.is_picture(picture, pixel_hash):
                     return read.pixels
     raise PictureError(f"no file is the picture {picture} any more, or can be read: add it again")

@@ -60,6 +60,8 @@ class Hit:
     [x0, y0, x1, y1] as shares of width and height (an empty list where that is not known), and each of `slots`
     is one vector of the query: what it holds in words, the turn last written into it, how much it looks at
     each box (the weights add up to 1), and what it adds to the score.
+
+    `others`: the other pictures of the same product, if a catalogue tells products and the search folds them.
     """
 
     rank: int
@@ -68,6 +70,7 @@ class Hit:
     score: float
     match: Match
     why: dict[str, Any] = field(default_factory=dict, compare=False)
+    others: tuple[PictureId, ...] = ()
 
 
 class Hits(tuple[Hit, ...]):
@@ -102,7 +105,7 @@ class Hits(tuple[Hit, ...]):
         """Verdict, results and time, as the command line prints them; `missing` and `unheard` if there are any."""
         return {
             "verdict": self.verdict,
-            "results": [{**asdict(hit), "path": str(hit.path)} for hit in self],
+            "results": [_hit_to_json(hit) for hit in self],
             "elapsed_ms": round(self.elapsed_ms, 2),
             **({"missing": self.missing} if self.missing else {}),
             **({"unheard": list(self.unheard)} if self.unheard else {}),
@@ -125,3 +128,10 @@ class Hits(tuple[Hit, ...]):
     def to_pandas(self) -> Any:
         """`to_arrow` as a pandas DataFrame. Raises ViewfinderError: pandas is not installed."""
         return to_frame(self.to_arrow())
+
+
+def _hit_to_json(hit: Hit) -> dict[str, Any]:
+    record = {**asdict(hit), "path": str(hit.path), "others": list(hit.others)}
+    if not hit.others:
+        del record["others"]
+    return record

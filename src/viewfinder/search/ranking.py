@@ -15,6 +15,7 @@ from viewfinder.query import LikelihoodRatios, Query
 from viewfinder.search.gallery import MIN_SORTED, Gallery, Scores
 from viewfinder.search.hits import Hit, PicturePath
 from viewfinder.search.near_scores import NearScores
+from viewfinder.search.products import Products
 from viewfinder.search.region_scores import TIE
 from viewfinder.search.verdicts import Judgement, Verdict, find_unheard, judge_matches, judge_result, outlier_chance
 
@@ -27,7 +28,7 @@ class Ranking:
 
     `allowed_n`: the pictures that meet the filters, None without filters. `adapters`: the turns that the retriever
     could not take as given, and what was done instead. `texts`: what was said of the wanted picture, by which it is
-    judged.
+    judged. `fold`: of the pictures of one product only the best is a result.
     """
 
     def __init__(
@@ -37,19 +38,26 @@ class Ranking:
         allowed_n: Bool[np.ndarray, " n"] | None = None,
         adapters: tuple[str, ...] = (),
         texts: Sequence[str] = (),
+        *,
+        fold: bool = False,
     ) -> None:
         self.gallery, self.query, self.adapters = gallery, query, adapters
         self._allowed_n = allowed_n
         self.scores: Scores | NearScores = gallery.turn_scores(query, allowed_n)
         self._texts = texts
         self._rows_k: Int[np.ndarray, " k"] | None = None
+        self._products: Products | None = gallery.products if fold else None
 
     @property
     def total(self) -> int:
-        """How many pictures are ranked, without rejected ones and those that filters leave out."""
+        """How many results there are, without rejected pictures and those that filters leave out."""
         if not self.query.looks_for_something:
             return 0
-        return self.scores.count_open(self._allowed_n)
+        if self._products is None:
+            return self.scores.count_open(self._allowed_n)
+        open_n = np.ones(len(self.gallery), bool) if self._allowed_n is None else self._allowed_n.copy()
+        open_n[self.scores.excluded_k if isinstance(self.scores, NearScores) else self.scores.excluded_n] = False
+        return self._products.count(np.flatnonzero(open_n))
 
     @property
     def missing(self) -> int:
@@ -105,6 +113,17 @@ class Ranking:
 
     def best(self, count: int) -> Int[np.ndarray, " k"]:
         """Rows of the best pictures, ties by id; none while nothing is looked for."""
+        if self._products is None:
+            return self._best_pictures(count)
+        looked_at = max(count, MIN_SORTED)
+        while True:
+            rows_k = self._best_pictures(looked_at)
+            folded_k = self._products.keep_first(rows_k)
+            if len(folded_k) >= count or len(rows_k) < looked_at:
+                return folded_k[:count]
+            looked_at *= 4
+
+    def _best_pictures(self, count: int) -> Int[np.ndarray, " k"]:
         if not self.query.looks_for_something:
             return np.zeros(0, np.int64)
         if self._rows_k is None or count > len(self._rows_k):
@@ -130,10 +149,19 @@ class Ranking:
         known = zip(rows, files, scores, matches, reasons, strict=True)
         return tuple(
             [
-                Hit(start + at, ids[row], PicturePath(file), score, match, why)
+                Hit(start + at, ids[row], PicturePath(file), score, match, why, self.others(row))
                 for at, (row, file, score, match, why) in enumerate(known, start=1)
             ]
         )
+
+    def others(self, row: int) -> tuple[PictureId, ...]:
+        """The other pictures of a result's product that meet the filters, by their paths; none without folding."""
+        if self._products is None or not (rows := self._products.others(row)):
+            return ()
+        allowed = [other for other in rows if self._allowed_n is None or self._allowed_n[other]]
+        paths = self.gallery.snapshot.paths_of(allowed)
+        ids = self.gallery.snapshot.ids
+        return tuple(ids[other] for _, other in sorted(zip(paths, allowed, strict=True)))
 
     def why(self, ids: Sequence[PictureId]) -> dict[PictureId, dict[str, Any]]:
         """Why these pictures rank where they do (see `Hit`). Raises UnknownName: one is not in this collection."""

@@ -9,6 +9,7 @@ to the top, and a sentence in which a word happens to be a value moves nothing.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
@@ -18,7 +19,7 @@ import numpy as np
 from jaxtyping import Int64
 
 from viewfinder.query import LikelihoodRatios
-from viewfinder.store.rows import FACTS
+from viewfinder.store.rows import FACTS, AttributeColumn
 from viewfinder.store.snapshot import Snapshot
 from viewfinder.wording.lexicon import is_english_word
 from viewfinder.wording.stems import WORD, stem
@@ -48,6 +49,22 @@ MIN_NUMBER_DIGITS = 4
 MAX_ROUNDING = 1e-3
 """More than sums of such log odds differ by rounding."""
 
+NAMED_NATS = 30.0
+"""How much likelier a file's name is said of its picture than of others: above all that a picture may show."""
+
+WRITTEN_IN_FILES = frozenset(
+    ("title", "description", "keywords", "persons", "album", "creator", "place", "city", "region", "country")
+)
+"""What files tell in people's own words."""
+
+MAX_NAME_PARTS, MIN_NUMBER = 8, 3
+"""Parts of a text that may be a file's name, and the letters of a part that has a digit."""
+
+ENDING = re.compile(r"(?<=.)\.[a-z][a-z0-9]{1,4}$")
+"""What ends a file's name."""
+
+NUMBER, LETTERS_OR_DIGITS = re.compile(r"\d"), re.compile(r"\d+|\D+")
+
 
 class WordIndex:
     """Finds pictures by the words in their captions and catalogue rows.
@@ -75,6 +92,19 @@ class WordIndex:
             first, last = keys_e.searchsorted((key, key + 1))
             found.append(start + rows_e[first:last])
         return np.concatenate(found)
+
+    def rows_named(self, text: str) -> Int64[np.ndarray, " k"]:
+        """The pictures of whose files a text is the name, or a part of it that nobody would say: one with a number.
+
+        Of an index of names (`build_name_entries`).
+        """
+        parts = split_name(text)
+        if not 0 < len(parts) <= MAX_NAME_PARTS:
+            return np.zeros(0, np.int64)
+        whole_k = self.rows(f"={''.join(parts)}")
+        if len(whole_k) or not any(len(part) >= MIN_NUMBER and NUMBER.search(part) for part in parts):
+            return np.unique(whole_k)
+        return rows_of_all(np.unique(self.rows(part)) for part in parts)
 
     def find(self, text: str) -> dict[str, Int64[np.ndarray, " k"]]:
         """The pictures that have each of the `said_words` of a text, but for words that only say which column is meant
@@ -134,6 +164,20 @@ def is_name(word: str) -> bool:
     return not any(is_english_word(word + ending) for ending in ("", "e", "s", "y", "ed", "ing"))
 
 
+def add_named(
+    ratios: LikelihoodRatios | None, named_k: Int64[np.ndarray, " k"], pictures: int
+) -> LikelihoodRatios | None:
+    """The ratios of a text that is also the name of these of so many pictures."""
+    if not len(named_k):
+        return ratios
+    total_n = np.zeros(pictures, np.float32)
+    if ratios is not None:
+        ratios.add_to(total_n, 1.0)
+    total_n[named_k] += np.float32(NAMED_NATS)
+    telling_k = np.flatnonzero(total_n)
+    return LikelihoodRatios.of(total_n[telling_k], telling_k, pictures)
+
+
 def rows_of_all(found: Iterable[Int64[np.ndarray, " _k"]]) -> Int64[np.ndarray, " k"]:
     """The pictures that are in all of some lists of rows; none if there are no lists."""
     shortest_first = sorted(found, key=len)
@@ -146,11 +190,49 @@ def rows_of_all(found: Iterable[Int64[np.ndarray, " _k"]]) -> Int64[np.ndarray, 
 
 
 def build_entries(snapshot: Snapshot) -> Int64[np.ndarray, "2 e"]:
-    """A block's entries in a `WordIndex`: captions, and catalogue columns except those that files fill as well.
+    """A block's entries in a `WordIndex`: captions, catalogue columns except those that files fill as well, and what
+    people wrote into files.
 
     Also the names of files that have catalogue rows: a shop names them by the number or the code of the product.
     """
-    columns = [snapshot.column(name) for name in set(snapshot.columns()) - set(FACTS)]
+    of_files = snapshot.file_columns
+    catalogue = [snapshot.column(name) for name in set(snapshot.columns()) - set(FACTS) - of_files]
+    keys, rows = _list_column_words(catalogue)
+    for row in np.unique(np.concatenate(rows)).tolist():
+        found = [_hash_word(word) for path in snapshot.paths(row) for word in written_words(Path(path).stem)]
+        keys.append(np.array(found, np.int64))
+        rows.append(np.full(len(found), row))
+    told_keys, told_rows = _list_column_words([snapshot.column(name) for name in WRITTEN_IN_FILES & of_files])
+    keys, rows = keys + told_keys, rows + told_rows
+    for row in range(len(snapshot) if snapshot.has_captions else 0):
+        found = [_hash_word(word) for caption in snapshot.captions(row) for word in written_words(caption)]
+        keys.append(np.array(found, np.int64))
+        rows.append(np.full(len(found), row))
+    return _sort_entries(np.concatenate(keys), np.concatenate(rows))
+
+
+def build_name_entries(snapshot: Snapshot) -> Int64[np.ndarray, "2 e"]:
+    """A block's entries in an index of the names of files, by which they are found whole or in part."""
+    found = [
+        (_hash_word(part), row)
+        for row in range(len(snapshot))
+        for path in snapshot.paths(row)
+        for part in name_parts(path)
+    ]
+    keys_e, rows_e = np.array(found, np.int64).reshape(-1, 2).T
+    return _sort_entries(keys_e, rows_e)
+
+
+def _sort_entries(keys_e: Int64[np.ndarray, " e"], rows_e: Int64[np.ndarray, " e"]) -> Int64[np.ndarray, "2 _e"]:
+    """Entries by key, then by row, each once."""
+    order_e = np.lexsort((rows_e, keys_e))
+    entries_2e = np.stack([keys_e[order_e], rows_e[order_e]])
+    is_new_e = np.append(True, (np.diff(entries_2e) != 0).any(axis=0))[: entries_2e.shape[1]]
+    return entries_2e[:, is_new_e]
+
+
+def _list_column_words(columns: Sequence[AttributeColumn]) -> tuple[list[Int64[np.ndarray, " _e"]], ...]:
+    """The keys of the words in some columns, and the rows of the pictures that have them."""
     keys, rows = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     for column in columns:
         # First the words of each value, once; then those of each picture.
@@ -160,19 +242,34 @@ def build_entries(snapshot: Snapshot) -> Int64[np.ndarray, "2 e"]:
         place_e = np.arange(count_c.sum()) + np.repeat(first_v[column.codes] - np.cumsum(count_c) + count_c, count_c)
         keys.append(np.array(list(chain.from_iterable(keys_v)), np.int64)[place_e])
         rows.append(np.repeat(column.rows, count_c))
-    for row in np.unique(np.concatenate(rows)).tolist():
-        found = [_hash_word(word) for path in snapshot.paths(row) for word in written_words(Path(path).stem)]
-        keys.append(np.array(found, np.int64))
-        rows.append(np.full(len(found), row))
-    for row in range(len(snapshot) if snapshot.has_captions else 0):
-        found = [_hash_word(word) for caption in snapshot.captions(row) for word in written_words(caption)]
-        keys.append(np.array(found, np.int64))
-        rows.append(np.full(len(found), row))
-    keys_e, rows_e = np.concatenate(keys), np.concatenate(rows)
-    order_e = np.lexsort((rows_e, keys_e))
-    entries_2e = np.stack([keys_e[order_e], rows_e[order_e]])
-    is_new_e = np.append(True, (np.diff(entries_2e) != 0).any(axis=0))[: entries_2e.shape[1]]
-    return entries_2e[:, is_new_e]
+    return keys, rows
+
+
+def name_parts(name: str) -> Iterator[str]:
+    """What a file's name can be found by: the whole, marked as such, and each part of it.
+
+    >>> list(name_parts("IMG_0398.JPG")), list(name_parts("dsc01234.jpg"))
+    (['=img0398', 'img', '0398', '398'], ['=dsc01234', 'dsc01234', 'dsc', '01234', '1234'])
+    """
+    parts = split_name(name)
+    yield f"={''.join(parts)}"
+    for part in parts:
+        yield part
+        for run in LETTERS_OR_DIGITS.findall(part):
+            if run != part:
+                yield run
+            if run[0] == "0":
+                yield run.lstrip("0")
+
+
+def split_name(name: str) -> list[str]:
+    """The parts of a file's name, or of what somebody typed for one, without folders and an ending.
+
+    >>> split_name("holiday/IMG_0398.JPG"), split_name("img 0398")
+    (['img', '0398'], ['img', '0398'])
+    """
+    last = name.strip().strip("\"'").replace("\\", "/").rpartition("/")[2].casefold()
+    return WORD.findall(ENDING.sub("", last))
 
 
 def written_words(text: str) -> Iterator[str]:

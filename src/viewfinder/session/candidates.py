@@ -13,10 +13,14 @@ from viewfinder.questioners import Candidates, PictureProjection
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.ranking import Ranking
 from viewfinder.session.evidence import KnownOfGallery
+from viewfinder.store.rows import FACTS
 from viewfinder.wording.replies import is_dont_know
 
 MAX_CANDIDATES = 1000
 """How many of the likeliest pictures a question is about."""
+
+MAY_BE_ASKED = frozenset({*FACTS, "keywords", "persons", "place", "city", "region", "country"})
+"""What files tell and a user may have in mind; nobody knows a picture's coordinates, its lens or its file's name."""
 
 
 def select_candidates(ranking: Ranking, conversation: Conversation, *, settled: frozenset[str]) -> Candidates:
@@ -29,13 +33,16 @@ def select_candidates(ranking: Ranking, conversation: Conversation, *, settled: 
             open_no_more.add(turn.attribute)
         elif isinstance(turn, Answer) and turn.question.attribute is not None and not is_dont_know(turn.text):
             open_no_more.add(turn.question.attribute)
+    asked_for = (name for name in snapshot.columns() if name not in snapshot.file_columns or name in MAY_BE_ASKED)
+    columns = [snapshot.column(name) for name in asked_for]
     total_c = ranking.scores.at(rows_c)
     lead_c = (total_c - total_c[:1]).astype(np.float64)  # the best is first, so `exp` cannot overflow
     chances_c = np.exp(ranking.query.sharpness * lead_c)
     return Candidates(
         probabilities_c=chances_c / (chances_c.sum() or 1.0),  # there may be no candidate
         vectors_cd=snapshot.matrix_nd[rows_c],
-        columns={column.name: (column.values, column.first_codes_n[rows_c]) for column in snapshot.all_columns},
+        columns={column.name: (column.values, column.first_codes_n[rows_c]) for column in columns},
+        file_columns=snapshot.file_columns,
         said=tuple(text for turn in turns if (text := getattr(turn, "text", ""))),
         asked=tuple(node.asked for node in path if node.asked is not None),
         settled=frozenset(open_no_more),

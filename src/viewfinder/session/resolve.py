@@ -18,6 +18,7 @@ from viewfinder.query import NOTHING_MORE, Change, Picture, Reads, ResolvedTurn
 from viewfinder.questioners.photographs import REMEMBER
 from viewfinder.search.gallery import Gallery
 from viewfinder.session.reading import Read, read_plainly
+from viewfinder.store.objects import parse_address
 from viewfinder.store.rows import FACTS
 from viewfinder.wording.changes import ValueFamily, find_named_changes
 from viewfinder.wording.replies import is_dont_know
@@ -129,6 +130,8 @@ class _Screens:
         if isinstance(file, bytes):  # packed by ourselves: no sandbox needed
             return self.gallery.picture_of(decode(file, limits=Limits(), fit=fit).pixels, self.reads)
         if not is_file(file):
+            if (url := parse_address(file)) is not None:
+                raise BadInput(f"no such image: {url} is an address, not a file: download it, and give the file")
             raise BadInput(f"no such image: {file}")
         return self.gallery.picture_of(decode_one(file, fit).pixels, self.reads)
 
@@ -194,7 +197,8 @@ def _read_answer(question: Question, answer: str, gallery: Gallery) -> tuple[dic
 def _list_value_families(gallery: Gallery) -> tuple[ValueFamily, ...]:
     """Values that exclude each other: those of catalogue columns, then colours and the like among the tags."""
     # A "but ..." never refers to facts of the files.
-    columns = [gallery.snapshot.column(name) for name in gallery.snapshot.columns() if name not in FACTS]
+    told = {*FACTS} | gallery.snapshot.file_columns
+    columns = [gallery.snapshot.column(name) for name in gallery.snapshot.columns() if name not in told]
     known = [ValueFamily(column.values, column.name) for column in columns if 1 < len(column.values) <= MAX_VALUES]
     tagged = [
         ValueFamily(tuple(name for tag in group.tags for name in (tag.name, *tag.also)))

@@ -28,7 +28,7 @@ def texts_said(path: Sequence[Node], read: Read = read_plainly) -> tuple[str, ..
 
 def match_words(path: Sequence[Node], gallery: Gallery, read: Read = read_plainly) -> tuple[WordMatch, ...]:
     """The descriptions of which words are written about pictures; a picked or shown picture voids those before it."""
-    if gallery.words is None:
+    if gallery.file_names is None:
         return ()
     found: list[WordMatch] = []
     for node in path:

@@ -166,6 +166,17 @@ class TurnResult:
         return Hits(hits, ranking.verdict, elapsed_ms, ranking.missing, ranking.unheard)
 
 
+def check_search(n: int, where: Mapping[str, str] | None) -> None:
+    """Raises BadInput: a number of results or filters that are none."""
+    check_type("n", n, Integral)
+    check_type("where", where, Mapping, type(None))
+    if n < 1:
+        raise BadInput(f"n: {n} results are asked for, give 1 or more")
+    for column, value in (where or {}).items():
+        check_type("a column of where", column, str)
+        check_type(f"where {column}", value, str)
+
+
 class Session(TurnMethods):
     """One conversation, for one thread at a time.
 
@@ -181,6 +192,7 @@ class Session(TurnMethods):
         whose: who may see what `image_file` finds; states are shared only with sessions of the same owner.
         picture_bias: how much a retriever that speaks leans to pictures; None: its own default.
         today: the day on which "last summer" is said.
+        fold: show one picture of each product, which names the others (see `Hit`).
 
     Attributes:
         adapters: the turns so far that the retriever could not take as given, and what was done instead.
@@ -200,15 +212,10 @@ class Session(TurnMethods):
         whose: str = "",
         picture_bias: float | None = None,
         today: Callable[[], date] = date.today,
+        fold: bool = False,
     ) -> None:
-        check_type("n", n, Integral)
-        check_type("where", where, Mapping, type(None))
+        check_search(n, where)
         check_type("conversation", conversation, Conversation, type(None))
-        if n < 1:
-            raise BadInput(f"n: {n} results are asked for, give 1 or more")
-        for column, value in (where or {}).items():
-            check_type("a column of where", column, str)
-            check_type(f"where {column}", value, str)
         self._pictures = pictures
         self._whose = whose
         self._use_retriever(retriever if picture_bias is None else _set_bias(retriever, picture_bias))
@@ -217,6 +224,7 @@ class Session(TurnMethods):
         self._questioner: Questioner | None = None
         self._n = n
         self._where = dict(where or {})
+        self._fold = fold
         self._memo = memo
         self._today = today
         self.conversation = conversation or Conversation()
@@ -463,7 +471,7 @@ class Session(TurnMethods):
         read = self._make_reader(gallery)
         evidence, matches = find_evidence(path, gallery, read), match_words(asks_for, gallery, read)
         query = replace(query, evidence=evidence, word_matches=matches)
-        return Ranking(gallery, query, allowed_n, adapters, texts_said(path, read))
+        return Ranking(gallery, query, allowed_n, adapters, texts_said(path, read), fold=self._fold)
 
     def _make_reader(self, gallery: Gallery) -> Read:
         """Reads what is said for these pictures, today."""

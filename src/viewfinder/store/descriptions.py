@@ -7,43 +7,89 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from viewfinder.errors import check_path, check_type
 from viewfinder.store.rows import PictureRow
 from viewfinder.store.store import Store
 
+if TYPE_CHECKING:
+    from viewfinder.data.files import Dropped, Table
+    from viewfinder.data.matching import Matches
+    from viewfinder.data.picture_entries import PictureEntry
+    from viewfinder.data.picture_keys import PictureFinder
+
 Rows = Iterable[Mapping[str, object]]
 """A table of one's own: each row a mapping of columns to values."""
 
-Entry = tuple[Sequence[str], Mapping[str, str]]
+Entry = tuple[Sequence[str], Mapping[str, str | Sequence[str]]]
 """Captions, and values by column of a catalogue, empty where it says nothing of the picture."""
+
+Keys = str | Sequence[str] | None
+"""The names of the columns that tell which picture a row is about; None: their values tell."""
+
+MAX_LISTED = 5
+"""Rows that are left out which a note lists."""
 
 
 @dataclass(frozen=True)
 class PictureTable:
-    """A table as read: entry i is about the picture that `keys[i]` names; `left_out` are `data.files.Dropped`."""
+    """A table as read; which of its columns names pictures is told by the files that there are, unless `keys` does.
+
+    `folder`: where the table lies, None for rows of one's own. `left_out`: what reading the file left out.
+    """
 
     name: str
-    keys: Sequence[str]
-    entries: Sequence[Entry]
-    left_out: Sequence[Any]
+    kind: Literal["captions", "catalogue"]
+    table: Table
+    keys: tuple[str, ...] = ()
+    folder: Path | None = None
+    left_out: Sequence[Dropped] = ()
+
+    def finder(self, paths: Iterable[Path], ids: Mapping[str, str]) -> PictureFinder:
+        """What looks up the names of pictures in this table; `ids` has a file of pictures by their ids."""
+        from viewfinder.data.matching import FileIndex
+        from viewfinder.data.picture_keys import PictureFinder
+
+        return PictureFinder(FileIndex(paths), self.folder, ids)
+
+    def check(self, paths: Iterable[Path], ids: Mapping[str, str]) -> None:
+        """Checks that it is about some of these files. Raises BadInput: it is about none, or lacks a named column."""
+        from viewfinder.data.picture_entries import check_match
+
+        check_match(self.table, self.finder(paths, ids), self.keys)
+
+    def read_entries(self, finder: PictureFinder) -> tuple[list[PictureEntry], list[Dropped]]:
+        """What its rows say, and what was left out."""
+        from viewfinder.data.picture_entries import read_caption_entries, read_catalogue_entries
+
+        read = read_caption_entries if self.kind == "captions" else read_catalogue_entries
+        entries, left_out = read(self.table, finder, self.keys)
+        return entries, [*self.left_out, *left_out]
 
     def match(self, rows: Sequence[PictureRow]) -> tuple[dict[Path, list[Entry]], list[str]]:
         """The entries about each file, and notes on the others; a key may also be the id of a picture."""
-        from viewfinder.data import match_keys
+        finder = self.finder((Path(file.path) for row in rows for file in row.files), list_ids(rows))
+        entries, left_out = self.read_entries(finder)
+        keys = [key for entry in entries for key in entry.keys]
+        said = [(entry.captions, entry.values) for entry in entries for _ in entry.keys]
+        found = finder.index.match(keys)
+        notes = [*self.note_left_out(left_out), *self._note_strangers(keys, found)]
+        return {path: [said[at] for at in positions] for path, positions in found.files.items()}, notes
 
-        ids = {row.id: row.files[0].path for row in rows if row.files}
-        keys = [ids.get(key, key) for key in self.keys]
-        found = match_keys(keys, (Path(file.path) for row in rows for file in row.files))
+    def note_left_out(self, left_out: Sequence[Dropped]) -> list[str]:
+        """A line on the rows and columns that were left out, if there are any."""
+        if not left_out:
+            return []
+        listed = "; ".join(f"{one.record}: {one.reason}" for one in left_out[:MAX_LISTED])
+        return [f"{self.name}: left out: {len(left_out):,} (first: {listed})"]
+
+    def _note_strangers(self, keys: Sequence[str], found: Matches) -> list[str]:
         unclear = {one.key: one for one in found.ambiguous}
         strangers = [keys[position] for position in found.unmatched]
         unknown = [key for key in strangers if key not in unclear]
         either = [unclear[key] for key in strangers if key in unclear]
         notes = []
-        if self.left_out:
-            first = self.left_out[0]
-            notes.append(f"{self.name}: left out: {len(self.left_out):,} (first: {first.record}: {first.reason})")
         if unknown:
             notes.append(f"{self.name}: about no picture in the library: {len(unknown):,} (first: {unknown[0]})")
         if either:
@@ -52,32 +98,81 @@ class PictureTable:
                 f"{self.name}: about one of several files: {len(either):,} (first: {first.key}, which may be "
                 f"{first.paths[0]} or {first.paths[1]}): write more of the path"
             )
-        return {path: [self.entries[at] for at in positions] for path, positions in found.files.items()}, notes
+        return notes
 
 
-def read_tables(captions: str | Path | Rows | None, catalogue: str | Path | Rows | None) -> list[PictureTable]:
-    """Reads the tables that are given. Raises BadInput: one of them is damaged."""
-    if captions is None and catalogue is None:
-        return []
-    from viewfinder.data import make_table, read_captions_csv, read_catalogue, read_table
+def read_tables(
+    captions: str | Path | Rows | None, catalogue: str | Path | Rows | None, key: Keys = None
+) -> list[PictureTable]:
+    """Reads the tables that are given; captions may also be a file, or the folder, of a published set.
 
-    def read(name: str, table: str | Path | Rows) -> Any:
-        check_type(name, table, str, os.PathLike, Iterable)
-        is_file = isinstance(table, str | os.PathLike)
-        return read_table(check_path(name, table)) if is_file else make_table(name, cast(Rows, table))
-
+    Raises BadInput: one of them cannot be read, or has no captions.
+    """
+    check_type("key", key, str, list, tuple, type(None))
+    keys = (key,) if isinstance(key, str) else tuple(key or ())
+    for name in keys:
+        check_type("a column of key", name, str)
     tables = list[PictureTable]()
     if captions is not None:
-        table = read("captions", captions)
-        pictures, report = read_captions_csv(table)
-        keys = [str(one.path) for one in pictures]
-        tables.append(PictureTable(table.path.name, keys, [(one.captions, {}) for one in pictures], report.dropped))
+        from viewfinder.data.captions import is_published_source
+        from viewfinder.data.picture_entries import find_caption_column
+
+        if isinstance(captions, str | os.PathLike) and is_published_source(Path(captions)):
+            table = _read_published(Path(captions))
+        else:
+            table = _read_table("captions", captions, keys)
+        find_caption_column(table.table)
+        tables.append(table)
     if catalogue is not None:
-        goods = read_catalogue(read("catalogue", catalogue))
-        unsaid = dict.fromkeys(goods.attributes, "")
-        entries = [((), unsaid | row.values) for row in goods.rows]
-        tables.append(PictureTable(goods.path.name, [row.key for row in goods.rows], entries, goods.report.dropped))
+        tables.append(_read_table("catalogue", catalogue, keys))
     return tables
+
+
+def _read_published(source: Path) -> PictureTable:
+    """The captions of a published set as a table, a row each."""
+    from viewfinder.data import make_table, read_captions
+
+    pictures, report = read_captions(source)
+    rows = ({"image": str(one.path), "caption": caption} for one in pictures for caption in one.captions)
+    folder = source if source.is_dir() else source.parent
+    return PictureTable(source.name, "captions", make_table(source.name, rows), (), folder.absolute(), report.dropped)
+
+
+def _read_table(
+    kind: Literal["captions", "catalogue"], given: str | Path | Rows, keys: tuple[str, ...]
+) -> PictureTable:
+    from viewfinder.data.picture_keys import find_column
+    from viewfinder.data.tables import make_rows_table, read_any_table
+
+    check_type(kind, given, str, os.PathLike, Iterable)
+    if isinstance(given, str | os.PathLike):
+        path = check_path(kind, given)
+        made = PictureTable(path.name, kind, read_any_table(path, keys), keys, path.absolute().parent)
+    else:
+        made = PictureTable(kind, kind, make_rows_table(kind, cast(Rows, given)), keys)
+    for name in keys:
+        find_column(made.table, name)  # a misspelt name is reported at once
+    return made
+
+
+def list_ids(rows: Iterable[PictureRow]) -> dict[str, str]:
+    """A file of every picture, by the picture's id."""
+    return {row.id: row.files[0].path for row in rows if row.files}
+
+
+def check_tables(tables: Sequence[PictureTable], store: Store, found: Iterable[Path] = ()) -> None:
+    """Checks that each table is about some pictures of the library, or about some of the files found.
+
+    Raises:
+        BadInput: one is about none; the message shows some of its values and some files.
+    """
+    if not tables:
+        return
+    rows = store.rows()
+    paths = [*(Path(file.path) for row in rows for file in row.files), *found]
+    ids = list_ids(rows)
+    for table in tables:
+        table.check(paths, ids)
 
 
 def record_tables(store: Store, tables: Sequence[PictureTable]) -> tuple[int, list[str]]:
@@ -104,7 +199,7 @@ def record_entries(store: Store, said: Mapping[Path, Sequence[Entry]]) -> int:
         values: dict[str, list[str]] = defaultdict(list)
         for _, cells in entries:
             for name, value in cells.items():
-                values[name].append(value)
+                values[name] += [value] if isinstance(value, str) else value
         told = {name: tuple(dict.fromkeys(filter(None, found))) for name, found in values.items()}
         attributes = {name: found for name, found in (dict(row.attributes) | told).items() if found}
         updated = replace(row, captions=tuple(dict.fromkeys((*row.captions, *captions))), attributes=attributes)

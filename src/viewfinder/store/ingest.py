@@ -8,7 +8,8 @@ are known is not read again.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Container, Generator, Iterable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Collection, Container, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
@@ -22,9 +23,23 @@ from jaxtyping import Float, Float32
 from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.vectors import check_rows, find_unusable, say_no_vector
 from viewfinder.errors import BadInput
-from viewfinder.pictures import BadFile, DecodedFile, Decoders, FoundFile, Outcome, absolute_root, walk
+from viewfinder.pictures import (
+    BadFile,
+    DecodedFile,
+    Decoders,
+    FoundFile,
+    IdentifiedFile,
+    Outcome,
+    absolute_root,
+    walk,
+)
+from viewfinder.pictures.facts.model import Fact, find_value
+from viewfinder.pictures.pixel_hashes import is_same_picture, split_pixel_hash
+from viewfinder.pictures.walk_notes import WalkNotes, describe_kinds, describe_left_out
+from viewfinder.store.known_facts import complete_facts, stamp_settings
 from viewfinder.store.manifest import Manifest, Matched
 from viewfinder.store.objects import is_gone, parse_url, walk_objects
+from viewfinder.store.removal import delete_thumbnails
 from viewfinder.store.reports import AddReport, Progress
 from viewfinder.store.rows import Failure, FileRecord, PictureRow
 from viewfinder.store.store import Store
@@ -32,6 +47,12 @@ from viewfinder.store.tables import COMMIT_EVERY_S, pace_batches
 
 MAX_LISTED_FAILURES = 1000
 """Failures that a report lists; the store has them all."""
+
+SAME_VECTOR = 1e-3
+"""Relative distance below which two raw vectors, of which one was stored in half precision, are of the same pixels."""
+
+MAX_LEFT_BEHIND, MAX_LISTED_LEFT_BEHIND = 10_000, 10
+"""Pictures without a file any more that a run remembers, and the most that a report lists."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,16 +66,29 @@ class EmbeddedFile(DecodedFile):
 class Embedder(Protocol):
     """Reads and embeds files in place of this process."""
 
-    def embed(self, files: Iterable[FoundFile]) -> Iterator[EmbeddedFile | BadFile]:
-        """One outcome per file, in their order; the files are drawn as they are needed, there may be millions."""
+    def embed(self, files: Iterable[FoundFile]) -> Iterator[EmbeddedFile | IdentifiedFile | BadFile]:
+        """One outcome per file, in their order; the files are drawn as they are needed, there may be millions.
+
+        A file that is `facts_only` need not be embedded.
+        """
         ...
 
 
 @dataclass(frozen=True, eq=False)
-class _PictureBatch:
-    """Outcomes of some files; `raw_nr` will hold the vectors of the pictures that are `new`."""
+class _ReadFile:
+    """A file that was found, what reading it gave, and the id of the picture that it holds ("" for a bad one)."""
 
-    outcomes: Sequence[Outcome]
+    file: FoundFile
+    outcome: Outcome
+    picture: str = ""
+    facts: tuple[Fact, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class _PictureBatch:
+    """Some files as read; `raw_nr` will hold the vectors of the pictures that are `new`."""
+
+    reads: Sequence[_ReadFile]
     new: Mapping[str, DecodedFile]
     raw_nr: Future[Float[np.ndarray, "n raw"]]
 
@@ -74,25 +108,32 @@ class Ingest:
         *,
         workers: int | None = None,
         follow_links: bool = True,
+        include: Sequence[str] = (),
         embedder: Embedder | None = None,
+        leave_out: Collection[str] = (),
     ) -> None:
-        self._store, self._encoder, self._follow_links = store, encoder, follow_links
+        """`leave_out`: the facts that are not kept."""
+        self._leave_out = leave_out
+        self._store, self._encoder, self._follow_links, self._include = store, encoder, follow_links, include
         self._embedder = embedder
         self._workers = workers or max(os.cpu_count() or 1, 1)
         self._rows: dict[str, PictureRow] = {}  # those that the batch under way may change
         self._unusable: dict[str, str] = {}  # pictures of the last batch without a usable vector, and why
+        self._recognised: dict[str, str] = {}  # pictures of the last batch that turned out to be known ones
+        self._fresh: dict[str, str] = {}  # new pictures of the batches under way, by their pixels
+        self._left_behind: dict[str, str] = {}  # pictures whose place another has taken: the path by the id
+        self._completed = 0  # files of an earlier viewfinder whose facts are read for the first time
         self._report = AddReport()
 
     def plan(self, roots: Sequence[Path]) -> AddReport:
         """Counts the files that `run` would read, without reading or writing anything (`--dry-run`)."""
         with Manifest.opened() as self._manifest:
             matched = self._match_places(roots)
-        return AddReport(
-            found=matched.found,
-            added=matched.to_read,
-            unchanged=matched.unchanged,
-            quarantined=matched.still_failed + matched.unreadable,
-        )
+        self._report.found, self._report.reread = matched.found, matched.to_reread
+        self._report.unchanged = matched.unchanged + matched.to_reread
+        self._report.added = matched.to_read - matched.to_reread
+        self._report.quarantined = matched.still_failed + matched.unreadable
+        return self._report
 
     def run(
         self,
@@ -118,46 +159,61 @@ class Ingest:
             self._count_failures(matched.failures, matched.still_failed)
             note(self._report)
             done = 0
-            files = self._manifest.to_read()
-            with self._read_files(files) as outcomes, closing(self._make_batches(outcomes)) as batches:
+            with closing(self._list_batches()) as batches:
                 for batch in batches:
                     self._take_batch(batch)
-                    done += len(batch.outcomes)
+                    done += len(batch.reads)
                     note(self._report)
                     if progress is not None:
                         progress(done, matched.to_read)
                     if should_stop() and done < matched.to_read:
                         self._report.stopped = True
                         break
+        self._report.notes += self._say_completed() + self._say_left_behind()
         return self._report
 
+    def _list_batches(self) -> Generator[_PictureBatch, None, None]:
+        """All files that are to be read, batch by batch."""
+        for files in self._manifest.list_rounds():
+            with self._read_files(files) as reads, closing(self._make_batches(reads)) as batches:
+                yield from batches
+
     @contextmanager
-    def _read_files(self, files: Iterable[FoundFile]) -> Iterator[Iterator[Outcome]]:
-        """The outcomes of files, in their order: decoded here, or embedded elsewhere."""
+    def _read_files(self, files: Iterable[FoundFile]) -> Iterator[Iterator[_ReadFile]]:
+        """Files as they are read, in their order: decoded here, or embedded elsewhere."""
+        drawn = deque[FoundFile]()
+
+        def draw() -> Iterator[FoundFile]:
+            for file in files:
+                drawn.append(file)
+                yield file
+
         if self._embedder is not None:
-            yield self._embedder.embed(files)
+            yield (_ReadFile(drawn.popleft(), outcome) for outcome in self._embedder.embed(draw()))
             return
         with Decoders(self._workers, fit=self._encoder.fit) as decoders:
-            yield decoders.decode(file.path for file in files)
+            yield (_ReadFile(drawn.popleft(), outcome) for outcome in decoders.read(draw()))
 
     def _match_places(self, roots: Sequence[Path]) -> Matched:
         """Fills the manifest: what is below the roots, without what is known and did not change."""
         places = _make_absolute(roots)
         self._manifest.learn(self._store, self._encoder.raw_version)
         folders = [place for place in places if parse_url(place) is None]
-        self._manifest.find(walk(folders, follow_links=self._follow_links))
+        stamp, notes = stamp_settings(self._leave_out), WalkNotes()
+        found = walk(folders, follow_links=self._follow_links, include=self._include, notes=notes)
+        self._manifest.find(found, stamp)
         for url in filter(None, map(parse_url, places)):
-            self._manifest.find(walk_objects(url))
+            self._manifest.find(walk_objects(url, include=self._include, notes=notes), stamp)
         matched = self._manifest.match(MAX_LISTED_FAILURES)
         if not matched.found:
-            where = ", ".join(map(str, roots))
-            raise BadInput(
-                f"no pictures in {where}: looked for JPEG, PNG, WebP, GIF, BMP, TIFF, AVIF, HEIC and RAW files, "
-                "leaving out hidden and ignored ones"
-            )
+            raise BadInput(_explain_nothing_found(roots, notes))
+        self._report.take_notes(notes)
+        if self._include and not notes.included:
+            patterns = ", ".join(map(repr, self._include))
+            self._report.notes.append(f"include {patterns}: nothing that is otherwise left out matches")
         return matched
 
-    def _make_batches(self, outcomes: Iterator[Outcome]) -> Generator[_PictureBatch, None, None]:
+    def _make_batches(self, reads: Iterator[_ReadFile]) -> Generator[_PictureBatch, None, None]:
         """Batches to be stored, with their vectors. While the caller stores one, those of the next are being made.
 
         A batch waits for its successor only if files come fast: what took long to read is to be stored at once.
@@ -165,10 +221,11 @@ class Ingest:
         waiting: _PictureBatch | None = None
         with ThreadPoolExecutor(1, thread_name_prefix="encoding") as encoding:
             asked = monotonic()
-            for drawn in pace_batches(outcomes):
+            for drawn in pace_batches(reads):
                 is_slow = monotonic() - asked > COMMIT_EVERY_S
-                new = self._find_new(drawn, () if waiting is None else waiting.new)
-                batch = _PictureBatch(drawn, new, encoding.submit(self._encode_pictures, list(new.values())))
+                named = self._name_pictures(drawn)
+                new = self._find_new(named, () if waiting is None else waiting.new)
+                batch = _PictureBatch(named, new, encoding.submit(self._encode_pictures, list(new.values())))
                 if waiting is not None:
                     yield waiting
                 wait([batch.raw_nr])
@@ -179,38 +236,105 @@ class Ingest:
             if waiting is not None:
                 yield waiting
 
-    def _find_new(self, outcomes: Sequence[Outcome], waiting: Container[str]) -> dict[str, DecodedFile]:
-        """The pictures of a batch that have no vector yet, and will not get one with the batch that is `waiting`."""
-        new: dict[str, DecodedFile] = {}
-        for outcome in outcomes:
-            if isinstance(outcome, BadFile) or outcome.id in waiting or self._manifest.has_vector(outcome.id):
+    def _name_pictures(self, reads: Sequence[_ReadFile]) -> list[_ReadFile]:
+        """The files of a batch with the pictures that they hold, and what is known of these.
+
+        Without those of which only the facts were read, and that are other pictures by now: these are put aside.
+        """
+        named = []
+        fresh, self._fresh = dict(self._fresh), {}
+        for read in reads:
+            outcome = read.outcome
+            if isinstance(outcome, BadFile):
+                named.append(read)
                 continue
-            new.setdefault(outcome.id, outcome)
+            pixels = split_pixel_hash(outcome.pixel_hash)[0]
+            if isinstance(outcome, IdentifiedFile) and not self._is_still_there(outcome):
+                self._manifest.put_aside(read.file)
+            else:
+                picture = self._find_picture(outcome, fresh)
+                fresh[pixels] = self._fresh[pixels] = picture
+                named.append(replace(read, picture=picture))
+        known = complete_facts([_list_known(read.outcome) for read in named], self._leave_out)
+        return [replace(read, facts=facts) for read, facts in zip(named, known, strict=True)]
+
+    def _is_still_there(self, outcome: IdentifiedFile) -> bool:
+        """Whether a file that seems unchanged holds the picture that was there."""
+        before = self._manifest.picture_at(str(outcome.path))
+        known = "" if before is None else self._manifest.pixel_hash_of(before)
+        # Of an earlier viewfinder: its pictures are named by the whole content.
+        return outcome.pixel_hash == known or (not known and outcome.id == before)
+
+    def _find_picture(self, outcome: DecodedFile | IdentifiedFile, fresh: Mapping[str, str]) -> str:
+        """The picture that a file holds: the one that lay there, or any that has its pixels; else it is a new one.
+
+        `fresh`: pictures of the batches under way, by their pixels.
+        """
+        before = self._manifest.picture_at(str(outcome.path))
+        if before is not None and is_same_picture(self._manifest.pixel_hash_of(before), outcome.pixel_hash):
+            return before
+        if self._manifest.has_vector(outcome.id) is not None:
+            return outcome.id
+        pixels = split_pixel_hash(outcome.pixel_hash)[0]
+        return (fresh.get(pixels) if pixels else None) or self._manifest.picture_with(outcome.pixel_hash) or outcome.id
+
+    def _find_new(self, reads: Sequence[_ReadFile], waiting: Container[str]) -> dict[str, DecodedFile]:
+        """The pictures of a batch that have no vector yet, and will not get one with the batch that is `waiting`.
+
+        Also those that were turned where they lie: their vectors are made anew.
+        """
+        new: dict[str, DecodedFile] = {}
+        for read in reads:
+            outcome, picture = read.outcome, read.picture
+            if not isinstance(outcome, DecodedFile) or picture in waiting:
+                continue
+            if not self._manifest.has_vector(picture):
+                new.setdefault(picture, outcome)
+            elif self._was_turned(outcome, picture):
+                new[picture] = outcome
         return new
+
+    def _was_turned(self, outcome: DecodedFile, picture: str) -> bool:
+        """Whether the picture lay there, or in a place that is gone, and is shown another way up now."""
+        if self._manifest.pixel_hash_of(picture) in ("", outcome.pixel_hash):
+            return False
+        if (before := self._manifest.picture_at(str(outcome.path))) is not None:
+            return before == picture
+        return all(is_gone(file.path) for row in self._store.rows_of([picture]) for file in row.files)
 
     def _take_batch(self, batch: _PictureBatch) -> None:
         """One batch: bad files into quarantine, pictures into the store."""
         new, vectors, unusable = self._find_vectors(batch)
-        # Copies of a picture that has just been found unusable may follow in this batch.
-        outcomes = [_reject_unusable(outcome, self._unusable | unusable) for outcome in batch.outcomes]
+        known = self._recognise_pictures(batch.reads, new, vectors)
+        kept = [row for row, picture in enumerate(new) if picture not in known]
+        new = {picture: read for picture, read in new.items() if picture not in known}
+        vectors = {space: rows_nd[kept] for space, rows_nd in vectors.items()}
+        # Copies of a picture that has just been recognised, or found unusable, may follow in this batch.
+        self._recognised, known = known, self._recognised | known
+        reads = [replace(read, picture=known.get(read.picture, read.picture)) for read in batch.reads]
+        reads = [_reject_unusable(read, self._unusable | unusable) for read in reads]
         self._unusable = unusable
-        bad = [outcome for outcome in outcomes if isinstance(outcome, BadFile)]
+        bad = [read.outcome for read in reads if isinstance(read.outcome, BadFile)]
         self._quarantine_files([Failure(str(file.path), file.size, file.mtime_ns, file.reason) for file in bad])
-        pictures = [outcome for outcome in outcomes if isinstance(outcome, DecodedFile)]
-        if healed := [str(picture.path) for picture in pictures if self._manifest.has_failed(str(picture.path))]:
+        good = [read for read in reads if not isinstance(read.outcome, BadFile)]
+        if healed := [str(read.file.path) for read in good if self._manifest.has_failed(str(read.file.path))]:
             self._store.forget_failures(healed)
-        self._rows = self._read_rows(batch.outcomes)
+        self._rows = self._read_rows(reads)
         touched: set[str] = set()
         for path in (str(file.path) for file in bad):
             if (before := self._manifest.picture_at(path)) is not None:
                 touched.add(before)
                 self._remove_file(before, path)  # it held a picture, and no longer does
-        for picture in pictures:
-            touched |= self._place_file(picture)
+        turned = [picture for picture in new if self._manifest.has_vector(picture)]
+        for read in good:
+            touched |= self._place_file(read, is_shown=new.get(read.picture) is read.outcome)
+        if turned:  # before the rows: what is cut short can be repeated
+            self._store.forget_vectors(turned, kept=vectors)
+            delete_thumbnails(self._store.folder, turned)
         if new:
-            self._store.keep_originals({picture: read.path for picture, read in new.items()})
+            self._store.keep_originals({picture: read.path for picture, read in new.items() if picture not in turned})
             self._store.add([self._rows[picture] for picture in new], vectors)
-            self._manifest.add_vectors(new)
+            self._manifest.add_vectors((picture, self._rows[picture].pixels or "") for picture in new)
         self._store.replace([self._rows[picture] for picture in sorted(touched - new.keys())])
 
     def _find_vectors(
@@ -239,10 +363,43 @@ class Ingest:
             new = {names[row]: new[names[row]] for row in kept}
         return new, vectors, unusable
 
-    def _read_rows(self, outcomes: Sequence[Outcome]) -> dict[str, PictureRow]:
+    def _recognise_pictures(
+        self,
+        reads: Sequence[_ReadFile],
+        new: Mapping[str, DecodedFile],
+        vectors: Mapping[str, Float[np.ndarray, "n _"]],
+    ) -> dict[str, str]:
+        """New pictures that are the ones that lay in their places, where no pixel hash says so; returns those by these.
+
+        A file may have been edited since an earlier viewfinder added it, which knew no such hash: then the vectors are
+        those of the same pixels.
+        """
+        asked: dict[str, str] = {}
+        for read in reads:
+            before = self._manifest.picture_at(str(read.file.path)) if read.picture in new else None
+            if before not in (None, read.picture) and not self._manifest.pixel_hash_of(before):
+                asked[read.picture] = before
+        if not asked:
+            return {}
+        space = self._encoder.raw_version
+        table, stored_md = self._store.read_added(space, sorted(set(asked.values())))
+        stored = {
+            row["id"]: (row["width"], row["height"], stored_d.astype(np.float32))
+            for row, stored_d in zip(table.select(["id", "width", "height"]).to_pylist(), stored_md, strict=True)
+        }
+        made = dict(zip(new, vectors[space], strict=True))
+        found = {}
+        for picture, before in asked.items():
+            width, height, stored_d = stored.get(before, (0, 0, np.zeros(0, np.float32)))
+            is_size = (width, height) == (new[picture].facts.width, new[picture].facts.height)
+            if is_size and np.linalg.norm(made[picture] - stored_d) <= SAME_VECTOR * np.linalg.norm(stored_d):
+                found[picture] = before
+        return found
+
+    def _read_rows(self, reads: Sequence[_ReadFile]) -> dict[str, PictureRow]:
         """The known pictures that these files hold, and that lay in their places before."""
-        ids = {outcome.id for outcome in outcomes if isinstance(outcome, DecodedFile)}
-        ids.update(filter(None, (self._manifest.picture_at(str(outcome.path)) for outcome in outcomes)))
+        ids = {read.picture for read in reads if read.picture}
+        ids.update(filter(None, (self._manifest.picture_at(str(read.file.path)) for read in reads)))
         known = sorted(picture for picture in ids if self._manifest.has_vector(picture) is not None)
         return {row.id: row for row in self._store.rows_of(known)}
 
@@ -252,36 +409,106 @@ class Ingest:
             return np.stack(embedded)
         return self._encoder.pictures([picture.pixels for picture in pictures]).global_bd
 
-    def _place_file(self, picture: DecodedFile) -> set[str]:
-        """Records that `picture` lies at its path now; returns the ids whose rows changed."""
-        path = str(picture.path)
-        file = FileRecord(path, picture.size, picture.mtime_ns)
-        touched = {picture.id}
+    def _place_file(self, read: _ReadFile, *, is_shown: bool) -> set[str]:
+        """Records that a picture lies at this path now; returns the ids whose rows changed.
+
+        `is_shown`: its vector was made from this file.
+        """
+        picture, outcome, path = read.picture, read.outcome, str(read.file.path)
+        assert not isinstance(outcome, BadFile)
+        file = FileRecord(path, outcome.size, outcome.mtime_ns, read.file.stamp, read.facts)
+        touched = {picture}
         before = self._manifest.picture_at(path)
-        known = self._rows.get(picture.id)
-        if before is not None and before != picture.id:
+        known = self._rows.get(picture)
+        if before is not None and before != picture:
             self._remove_file(before, path)
             touched.add(before)
             self._report.changed += 1
+            if not self._rows[before].files and len(self._left_behind) < MAX_LEFT_BEHIND:
+                self._left_behind[before] = path
         elif known is None:
             self._report.added += 1
         elif before is None:
             gone = [old.path for old in known.files if is_gone(old.path)]
             for old in gone[:1]:
-                self._remove_file(picture.id, old)
+                self._remove_file(picture, old)
             moved = bool(gone) or not known.files  # no files: its last one got other content in this run
             self._report.moved += moved
             self._report.duplicates += not moved
         else:
-            self._report.unchanged += 1  # touched, but the content is the same
-        files = tuple(old for old in self._rows[picture.id].files if old.path != path) if known else ()
-        facts = picture.facts
-        row = self._rows.get(picture.id) or PictureRow(
-            picture.id, (), facts.width, facts.height, facts.format, picture.size, facts.captured, facts.camera
-        )
-        self._rows[picture.id] = replace(row, files=(*files, file))
-        self._manifest.put_file(path, picture.id)
+            self._count_known(read, known)
+        self._rows[picture] = self._renew_row(self._rows.get(picture), read, file, is_shown=is_shown)
+        self._manifest.put_file(path, picture)
         return touched
+
+    def _count_known(self, read: _ReadFile, known: PictureRow) -> None:
+        """Counts a file that holds the picture that it held before."""
+        outcome = read.outcome
+        assert not isinstance(outcome, BadFile)
+        old = next(file for file in known.files if file.path == str(read.file.path))
+        if isinstance(outcome, IdentifiedFile):
+            self._report.unchanged += 1
+            self._report.reread += old.stamp is not None
+            self._completed += old.stamp is None
+        elif old.stamp is None or known.pixels is None:
+            self._report.unchanged += outcome.id == known.id
+            self._report.changed += outcome.id != known.id
+        else:
+            is_same = old.facts == read.facts and known.pixels == outcome.pixel_hash
+            self._report.unchanged += is_same
+            self._report.changed += not is_same
+
+    def _renew_row(self, known: PictureRow | None, read: _ReadFile, file: FileRecord, *, is_shown: bool) -> PictureRow:
+        """A picture's row with a file as it is now."""
+        outcome, pixels = read.outcome, known and known.pixels
+        assert not isinstance(outcome, BadFile)
+        row = known
+        if isinstance(outcome, DecodedFile) and (row is None or is_shown):
+            facts, pixels = outcome.facts, outcome.pixel_hash
+            row = row or PictureRow(read.picture, (), 0, 0, "", outcome.size, facts.captured, facts.camera)
+            row = replace(row, width=facts.width, height=facts.height, format=facts.format)
+        assert row is not None, "a picture that is not known is decoded"
+        if pixels is None:
+            self._manifest.put_pixel_hash(read.picture, outcome.pixel_hash)
+        files = (*(old for old in row.files if old.path != file.path), file)
+        size = outcome.size if len(files) == 1 else row.bytes
+        row = replace(row, files=files, bytes=size, pixels=pixels or outcome.pixel_hash or None)
+        return replace(row, **{name: self._find_text(row, name) for name in ("captured", "camera")})
+
+    def _find_text(self, row: PictureRow, name: str) -> str | None:
+        """A fact of a picture that has a column of its own."""
+        if name in self._leave_out:
+            return None
+        found: str | None = find_value(row.known, name)
+        are_read = all(file.stamp is not None for file in row.files)
+        return found if found is not None or are_read else getattr(row, name)
+
+    def _say_completed(self) -> list[str]:
+        """A note on the files that an earlier viewfinder had added."""
+        count = self._completed
+        what = "file that an earlier viewfinder added was read" if count == 1 else "files that an earlier viewfinder"
+        what += "" if count == 1 else " added were read"
+        return [f"what is known of {count:,} {what} for the first time"] if count else []
+
+    def _say_left_behind(self) -> list[str]:
+        """Notes on pictures whose places others have taken, and of which words would be lost unnoticed."""
+        notes = []
+        for row in sorted(self._store.rows_of(list(self._left_behind)), key=lambda row: self._left_behind[row.id]):
+            if row.files or not (row.captions or row.attributes):
+                continue
+            captions, columns = len(row.captions), len(row.attributes)
+            counted = [
+                f"{count} {what if count == 1 else what + 's'}"
+                for count, what in ((captions, "caption"), (columns, "column"))
+                if count
+            ]
+            were = "was" if captions + columns == 1 else "were"
+            notes.append(
+                f"{self._left_behind[row.id]} holds another picture now: {' and '.join(counted)} of the former one "
+                f"{were} left behind"
+            )
+        more = len(notes) - MAX_LISTED_LEFT_BEHIND
+        return notes[:MAX_LISTED_LEFT_BEHIND] + ([f"and {more:,} more such files"] if more > 0 else [])
 
     def _remove_file(self, picture: str, path: str) -> None:
         row = self._rows[picture]
@@ -298,11 +525,32 @@ class Ingest:
         self._report.quarantined += count
 
 
-def _reject_unusable(outcome: Outcome, unusable: Mapping[str, str]) -> Outcome:
-    """The outcome, as a bad file if its picture is among those that have no usable vector."""
-    if isinstance(outcome, BadFile) or (why := unusable.get(outcome.id)) is None:
-        return outcome
-    return BadFile(outcome.path, outcome.size, outcome.mtime_ns, why)
+def _reject_unusable(read: _ReadFile, unusable: Mapping[str, str]) -> _ReadFile:
+    """The file, as a bad one if its picture is among those that have no usable vector."""
+    outcome = read.outcome
+    if isinstance(outcome, BadFile) or (why := unusable.get(read.picture)) is None:
+        return read
+    return _ReadFile(read.file, BadFile(outcome.path, outcome.size, outcome.mtime_ns, why))
+
+
+def _list_known(outcome: Outcome) -> tuple[Fact, ...]:
+    """What a file says of its picture, also through an embedder that reads date and camera alone."""
+    if isinstance(outcome, BadFile):
+        return ()
+    if outcome.known or isinstance(outcome, IdentifiedFile):
+        return outcome.known
+    told = {"captured": outcome.facts.captured, "camera": outcome.facts.camera}
+    return tuple(Fact(name, (value,), "the file") for name, value in told.items() if value)
+
+
+def _explain_nothing_found(roots: Sequence[Path], notes: WalkNotes) -> str:
+    """What was found in place of pictures."""
+    left = describe_left_out(notes.left_out, examples=False)
+    told = "".join(f"{part}; " for part in (describe_kinds(notes.passed_over), left and f"left out {left}") if part)
+    return (
+        f"no pictures in {', '.join(map(str, roots))}: {told}looked for JPEG, PNG, WebP, GIF, BMP, TIFF, AVIF, HEIC, "
+        "JPEG XL and RAW files, leaving out hidden and ignored ones"
+    )
 
 
 def _make_absolute(roots: Sequence[Path]) -> list[Path]:

@@ -136,12 +136,14 @@ def fill_regions(
     encoder: Encoder,
     files: Mapping[PictureId, Sequence[str]],
     *,
+    pixel_hashes: Mapping[PictureId, str] | None = None,
     workers: int | None = None,
     progress: Progress = lambda done, total: None,
 ) -> FillReport:
     """Makes regions for those of these pictures that have none, from the first usable file of each.
 
-    A picture is left out if all its files are gone, unreadable, or another picture by now.
+    With their `pixel_hashes` also of files whose metadata were edited. A picture is left out if all its files are gone,
+    unreadable, or another picture by now.
     """
     there = {
         picture: [Path(path) for path in paths if os.path.lexists(path)]
@@ -161,13 +163,19 @@ def fill_regions(
                 progress(len(wanted.keys() & table.ids()), len(wanted))
         done = table.ids()
         missing = {picture: paths for picture, paths in wanted.items() if picture not in done}
-        filled = _fill_missing(table, encoder, missing, workers or os.cpu_count() or 1, progress)
+        hashes = pixel_hashes or {}
+        filled = _fill_missing(table, encoder, missing, hashes, workers or os.cpu_count() or 1, progress)
         table.announce()
     return FillReport(filled.made, (*gone, *filled.left_out))
 
 
 def _fill_missing(
-    table: RegionTable, encoder: Encoder, files: Mapping[PictureId, Sequence[Path]], workers: int, progress: Progress
+    table: RegionTable,
+    encoder: Encoder,
+    files: Mapping[PictureId, Sequence[Path]],
+    pixel_hashes: Mapping[PictureId, str],
+    workers: int,
+    progress: Progress,
 ) -> FillReport:
     """Tries all pictures with their first files, then those that failed with their second, and so on."""
     progress(0, len(files))
@@ -180,7 +188,7 @@ def _fill_missing(
                 good: dict[PictureId, DecodedFile] = {}
                 for picture, outcome in batch:
                     bad.pop(picture, None)
-                    if isinstance(outcome, DecodedFile) and outcome.id == picture:
+                    if isinstance(outcome, DecodedFile) and outcome.is_picture(picture, pixel_hashes.get(picture, "")):
                         good[picture] = outcome
                     else:
                         reason = outcome.reason if isinstance(outcome, BadFile) else "another picture by now"
@@ -244,7 +252,10 @@ class StoredVectors:
         """Makes regions for all of these pictures; if any were made, the next snapshot knows."""
         rows = np.flatnonzero(~self.has_regions(snapshot)).tolist()
         files = {snapshot.ids[row]: snapshot.paths(row) for row in rows}
-        return fill_regions(self._table, self._encoder, files, progress=progress or (lambda done, total: None))
+        return fill_regions(
+            self._table, self._encoder, files, progress=progress or (lambda done, total: None),
+            pixel_hashes={snapshot.ids[row]: snapshot.pixel_hash(row) for row in rows},
+        )  # fmt: skip
 
     def batches(
         self, ids: Sequence[str], *, regions: bool
@@ -252,8 +263,10 @@ class StoredVectors:
         """Raw global vectors and regions of these pictures, in the order given; zeros where a picture has none."""
         shape: tuple[int, ...] | None = None
         if regions and (missing := set(ids) - self._table.ids()):
-            files = {row.id: [file.path for file in row.files] for row in self._store.rows() if row.id in missing}
-            fill_regions(self._table, self._encoder, files)
+            lacking = [row for row in self._store.rows() if row.id in missing]
+            files = {row.id: [file.path for file in row.files] for row in lacking}
+            pixel_hashes = {row.id: row.pixels or "" for row in lacking}
+            fill_regions(self._table, self._encoder, files, pixel_hashes=pixel_hashes)
             if self._table.shape() is None:  # no file could be read
                 shape = _encode_regions(self._encoder, [np.zeros((1, 1, 3), np.uint8)]).shape[1:]
         for some in (ids[start : start + MAX_READ] for start in range(0, len(ids), MAX_READ)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -56,17 +57,25 @@ class Selection:
         return replace(row, files=kept)
 
 
-def prune_pictures(store: Store, roots: Sequence[str], *, dry_run: bool, force: bool) -> list[str]:
+class Pruned(list[str]):
+    """Ids of pictures of which no file is left; `refused`, after a dry run, why they would stay all the same."""
+
+    refused: str | None = None
+
+
+def prune_pictures(store: Store, roots: Sequence[str], *, dry_run: bool, force: bool) -> Pruned:
     """Forgets files that are gone; returns the ids of pictures of which no file is left.
 
-    Raises BadInput, unless `force`: so much is gone that a drive may be unplugged.
+    Raises BadInput, unless `force`: so much is gone that a drive may be unplugged. A dry run returns it as `refused`.
     """
     rows = store.rows()
     left = [replace(row, files=tuple(it for it in row.files if not store.has_lost(it.path))) for row in rows]
-    gone = [row.id for row in left if not row.files]
+    gone = Pruned(row.id for row in left if not row.files)
+    if gone and not force:
+        gone.refused = _explain_refusal(roots, rows, left)
     if not dry_run:
-        if gone and not force:
-            _check_roots(roots, rows, left)
+        if gone.refused is not None:
+            raise BadInput(gone.refused)
         _forget_rows(store, rows, left, [it.path for it in store.failures() if not os.path.lexists(it.path)])
     return gone
 
@@ -90,8 +99,8 @@ def _forget_rows(store: Store, rows: Sequence[PictureRow], left: Sequence[Pictur
     store.compact()
 
 
-def _check_roots(roots: Sequence[str], before: Sequence[PictureRow], after: Sequence[PictureRow]) -> None:
-    """Raises BadInput: nothing is left of a folder that was added, or more than half of all pictures are gone."""
+def _explain_refusal(roots: Sequence[str], before: Sequence[PictureRow], after: Sequence[PictureRow]) -> str | None:
+    """Why so much is not forgotten: nothing is left of a folder that was added, or of half of all pictures."""
     advice = "is a drive unplugged? If they are to be forgotten, `viewfinder prune --force` does it"
     for root in roots:
         known, there = (
@@ -99,9 +108,10 @@ def _check_roots(roots: Sequence[str], before: Sequence[PictureRow], after: Sequ
             for rows in (before, after)
         )
         if known and not there:
-            raise BadInput(f"nothing is left of {root}, where {known:,} pictures were: {advice}")
+            return f"nothing is left of {root}, where {known:,} pictures were: {advice}"
     if 2 * (gone := sum(not row.files for row in after)) > len(after):
-        raise BadInput(f"{gone:,} of {len(after):,} pictures are gone: {advice}")
+        return f"{gone:,} of {len(after):,} pictures are gone: {advice}"
+    return None
 
 
 def name_place(path: str | Path) -> str:
@@ -135,11 +145,31 @@ def delete_copies(folder: Path, rows: Sequence[PictureRow]) -> None:
     All other files are the user's own and never touched, also where they lie in the library's folder.
     """
     sent, files = folder.resolve() / SENT, [(row.id, Path(it.path)) for row in rows for it in row.files]
-    copies = [str(thumbnail_path(Path(THUMBNAILS), row.id, size)) for row in rows for size in SIZES]
-    copies += [f"{SENT}/{file.name}" for picture, file in files if file.parent == sent and file.stem == picture]
+    copies = _list_thumbnails([row.id for row in rows])
+    # Another picture's id is the name of a copy that was sent with other metadata.
+    copies += [f"{SENT}/{file.name}" for _, file in files if file.parent == sent and is_id(file.stem)]
     bucket = find_bucket(folder)
     if bucket is not None:
         bucket.delete_files([*copies, *(original_name(row.id) for row in rows)])
         return
     for name in copies:
         (folder / name).unlink(missing_ok=True)
+
+
+def is_id(name: str) -> bool:
+    """Whether a name is written as the ids of pictures are (`pictures.picture_id`)."""
+    return re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", name) is not None
+
+
+def delete_thumbnails(folder: Path, pictures: Sequence[str]) -> None:
+    """Deletes the small copies of pictures, which are made again when they are wanted."""
+    copies = _list_thumbnails(pictures)
+    if (bucket := find_bucket(folder)) is not None:
+        bucket.delete_files(copies)
+        return
+    for name in copies:
+        (folder / name).unlink(missing_ok=True)
+
+
+def _list_thumbnails(pictures: Sequence[str]) -> list[str]:
+    return [str(thumbnail_path(Path(THUMBNAILS), picture, size)) for picture in pictures for size in SIZES]

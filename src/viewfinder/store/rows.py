@@ -7,9 +7,9 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from os.path import split
 from pathlib import Path, PurePath
 from typing import Any
@@ -18,17 +18,26 @@ import numpy as np
 from jaxtyping import Bool, Float64, Int32, Int64
 
 from viewfinder.errors import UnknownName, ViewfinderError
+from viewfinder.pictures.facts.model import LIST_NAMES, NAMES, Fact, merge_facts
 from viewfinder.store.tables import FAILURES, PICTURES, table_schema
 from viewfinder.wording.numbers import to_number
 
 
 @dataclass(frozen=True)
 class FileRecord:
-    """One file that holds a picture, as it was when it was read; `mtime_ns` is its time of change."""
+    """One file that holds a picture, as it was when it was read; `mtime_ns` is its time of change.
+
+    Attributes:
+        stamp: stands for all that told of the picture beside the file itself (`FoundFile.stamp`); None: its facts were
+            never read, by an earlier viewfinder.
+        facts: what it and its sidecars say of the picture.
+    """
 
     path: str
     size: int
     mtime_ns: int
+    stamp: int | None = None
+    facts: tuple[Fact, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -37,7 +46,8 @@ class PictureRow:
 
     `width` and `height` are upright pixels, `captured` an ISO date ("2019-07-14T10:03:00"), `attributes` catalogue
     columns; several catalogue rows for one picture give several values. Without files, the picture is gone but still
-    known.
+    known. `pixels` is the hash of its data without metadata, and its orientation (`identity.hash_pixels`); None: not
+    known, as of pictures that an earlier viewfinder added.
     """
 
     id: str
@@ -50,6 +60,12 @@ class PictureRow:
     camera: str | None = None
     captions: tuple[str, ...] = ()
     attributes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    pixels: str | None = None
+
+    @property
+    def known(self) -> tuple[Fact, ...]:
+        """What its files and their sidecars say of it, each with its source, in the order of `facts.model.NAMES`."""
+        return merge_facts(fact for file in self.files for fact in file.facts)
 
     @property
     def path(self) -> Path:
@@ -86,6 +102,17 @@ def pictures_to_arrow(rows: Sequence[PictureRow]) -> Any:
         vars(row)
         | {
             "files": [{"path": pack_text(it.path), "size": it.size, "mtime_ns": it.mtime_ns} for it in row.files],
+            "stamps": [it.stamp for it in row.files],
+            "facts": [
+                {
+                    "file": number,
+                    "name": fact.name,
+                    "source": pack_text(fact.source),
+                    "values": [pack_text(value) for value in fact.values],
+                }
+                for number, it in enumerate(row.files)
+                for fact in it.facts
+            ],
             "captured": row.captured and pack_text(row.captured),
             "camera": row.camera and pack_text(row.camera),
             "captions": [pack_text(caption) for caption in row.captions],
@@ -99,7 +126,8 @@ def pictures_to_arrow(rows: Sequence[PictureRow]) -> Any:
 def describe_pictures(rows: Sequence[PictureRow]) -> Any:
     """Pictures as an Arrow table for people's own use: facts, then one column of texts per catalogue column.
 
-    Several values of a picture are joined by "; "; a catalogue column with the name of a fact gets a star after it.
+    Several values of a picture are joined by "; ". A catalogue column with the name of one of the first facts, up to
+    the captions, gets a star after it; of those after these (`KNOWN`, as far as any file tells them) it is the fact.
     """
     import pyarrow as pa
 
@@ -117,9 +145,18 @@ def describe_pictures(rows: Sequence[PictureRow]) -> Any:
         },
         "captions": pa.array([[to_utf8(it) for it in row.captions] for row in rows], pa.list_(pa.string())),
     }
-    for name in sorted({name for row in rows for name in row.attributes}):
+    catalogue = sorted({name for row in rows for name in row.attributes})
+    told: dict[str, list[list[str]]] = {}
+    for place, row in enumerate(rows):
+        for fact in row.known:
+            if fact.name in KNOWN:
+                told.setdefault(fact.name, [[] for _ in rows])[place] += map(to_utf8, fact.values)
+    for name in (name for name in KNOWN if name in told):
+        values = ["; ".join(given) or None for given in told[name]]
+        facts[f"{name}*" if name in catalogue else name] = pa.array(values, pa.string())
+    for name in catalogue:
         values = ["; ".join(map(to_utf8, row.attributes.get(name, ()))) or None for row in rows]
-        facts[f"{name}*" if name in facts else name] = pa.array(values, pa.string())
+        facts[f"{name}*" if name in facts and name not in told else name] = pa.array(values, pa.string())
     return pa.table(facts)
 
 
@@ -140,9 +177,9 @@ def pictures_from_arrow(table: Any) -> list[PictureRow]:
     """Rows of an Arrow table, in its order."""
     return [
         PictureRow(
-            **item
+            **{name: value for name, value in item.items() if name not in ("stamps", "facts")}
             | {
-                "files": tuple(FileRecord(**it | {"path": unpack_text(it["path"])}) for it in item["files"]),
+                "files": _read_files(item),
                 "captured": item["captured"] and unpack_text(item["captured"]),
                 "camera": item["camera"] and unpack_text(item["camera"]),
                 "captions": tuple(map(unpack_text, item["captions"])),
@@ -151,6 +188,29 @@ def pictures_from_arrow(table: Any) -> list[PictureRow]:
         )
         for item in table.to_pylist()
     ]
+
+
+def _read_files(item: Mapping[str, Any]) -> tuple[FileRecord, ...]:
+    """The files of a picture; tables of an earlier viewfinder have neither their stamps nor their facts."""
+    files, stamps = item["files"], item.get("stamps") or ()
+    facts: list[list[Fact]] = [[] for _ in files]
+    for it in item.get("facts") or ():
+        values = tuple(map(unpack_text, it["values"]))
+        facts[it["file"]].append(Fact(it["name"], values, unpack_text(it["source"])))
+    return tuple(
+        FileRecord(unpack_text(it["path"]), it["size"], it["mtime_ns"], stamp, tuple(known))
+        for it, known, (stamp, _) in zip(files, facts, zip_longest(stamps, files), strict=True)
+    )
+
+
+def complete_table(table: Any) -> Any:
+    """A table of pictures with all columns, empty where one of an earlier viewfinder lacks them."""
+    import pyarrow as pa
+
+    for column in table_schema(PICTURES):
+        if column.name not in table.schema.names:
+            table = table.append_column(column, pa.nulls(table.num_rows, column.type))
+    return table
 
 
 def failures_to_arrow(failures: Sequence[Failure]) -> Any:
@@ -188,6 +248,12 @@ def unpack_text(stored: str) -> str:
 FACTS = ("format", "year", "month", "camera", "folder")
 """Columns of every collection; a catalogue column of the same name takes precedence."""
 
+CAPTURED, FILE = "captured", "file"
+"""Facts to filter by that are not offered as columns: most days, and all file names, have one picture."""
+
+KNOWN = tuple(name for name in NAMES if name not in {CAPTURED, *FACTS})
+"""Columns of collections whose files or sidecars tell them; one of the catalogue takes precedence over these, too."""
+
 MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
@@ -202,13 +268,15 @@ FEW_KINDS, MAX_KINDS = 20, 500
 class AttributeColumn:
     """One column: picture i has the values of `codes[offsets[i]:offsets[i + 1]]`, in the order given.
 
-    `values` stand most frequent first. `offsets` has one entry more than there are pictures.
+    `values` stand most frequent first. `offsets` has one entry more than there are pictures. `of_files`: files fill it,
+    not the catalogue.
     """
 
     name: str
     values: tuple[str, ...]
     offsets: Int64[np.ndarray, " bounds"]
     codes: Int32[np.ndarray, " c"]
+    of_files: bool = False
 
     @staticmethod
     def of(name: str, values_of_pictures: Sequence[Sequence[str]]) -> AttributeColumn:
@@ -232,7 +300,7 @@ class AttributeColumn:
         # Where each code comes from: the start of its picture in the source, plus its distance from the start in the
         # result.
         sources_c = np.repeat(self.offsets[:-1][rows_k] - offsets[:-1], counts_k) + np.arange(offsets[-1])
-        return AttributeColumn(self.name, self.values, offsets, self.codes[sources_c]).sort_by_frequency()
+        return replace(self, offsets=offsets, codes=self.codes[sources_c]).sort_by_frequency()
 
     def sort_by_frequency(self) -> AttributeColumn:
         """This column with its values in the documented order, without those that no picture has."""
@@ -243,7 +311,7 @@ class AttributeColumn:
             return self
         place_v = np.zeros(len(self.values), np.int32)
         place_v[order] = np.arange(len(order), dtype=np.int32)
-        return AttributeColumn(self.name, tuple(self.values[code] for code in order), self.offsets, place_v[self.codes])
+        return replace(self, values=tuple(self.values[code] for code in order), codes=place_v[self.codes])
 
     @cached_property
     def rows(self) -> Int64[np.ndarray, " c"]:
@@ -288,10 +356,16 @@ class AttributeColumn:
         Raises:
             UnknownName: no picture meets one of the alternatives; the message lists values.
         """
-        wanted = self._codes_of(condition) or [code for part in condition.split("|") for code in self._need_codes(part)]
+        wanted = [] if self._has_days else self._codes_of(condition)
+        wanted = wanted or [code for part in condition.split("|") for code in self._need_codes(part)]
         mask_n = np.zeros(len(self), dtype=bool)
         mask_n[self.rows[np.isin(self.codes, wanted)]] = True
         return mask_n
+
+    @property
+    def _has_days(self) -> bool:
+        """Whether its values are days, or years and months where no more is known: these are no values of their own."""
+        return self.of_files and self.name == CAPTURED
 
     def _codes_of(self, value: str) -> list[int]:
         sought = value.strip().casefold()
@@ -299,7 +373,7 @@ class AttributeColumn:
 
     def _need_codes(self, part: str) -> list[int]:
         """The codes of the values that one alternative means."""
-        codes = self._codes_of(part)
+        codes = [] if self._has_days else self._codes_of(part)
         low, dots, high = (end.strip() for end in part.partition(".."))
         if not codes and (low or high) and (dots or is_date(low)):
             codes = [code for code, known in enumerate(self.values) if is_between(known, low, high if dots else low)]
@@ -317,10 +391,12 @@ class AttributeColumn:
 
 
 def build_columns(table: Any) -> dict[str, AttributeColumn]:
-    """The columns of pictures in Arrow: those of the catalogue by name, then the `FACTS` whose names it does not use.
+    """The columns of pictures in Arrow: those of the catalogue by name, then those of files whose names these leave.
 
-    Texts that many pictures share are read once: a million pictures take seconds.
+    Of files these are all `FACTS`, and the `KNOWN` that any picture has. Texts that many pictures share are read once:
+    a million pictures take seconds.
     """
+    table = complete_table(table)
     catalogue, row_to_text = _find_distinct(table["attributes"].combine_chunks())
     stored = [json.loads(text) for text in catalogue]
     names = sorted({name for values in stored for name in values})
@@ -328,7 +404,62 @@ def build_columns(table: Any) -> dict[str, AttributeColumn]:
     columns = {
         name: AttributeColumn.of(name, [values.get(name, ()) for values in stored]).take(row_to_text) for name in names
     }
-    return columns | {name: column for name, column in _build_fact_columns(table).items() if name not in taken}
+    of_files = _build_fact_columns(table) | _build_known_columns(table)
+    return columns | {name: replace(column, of_files=True) for name, column in of_files.items() if name not in taken}
+
+
+def _build_known_columns(table: Any) -> dict[str, AttributeColumn]:
+    """The columns of `KNOWN` that any of these pictures in Arrow has."""
+    facts = table["facts"].combine_chunks()
+    told = facts.flatten()
+    names_f, codes_f = _encode_texts(told.field("name"))
+    counts_n = np.nan_to_num(facts.value_lengths().to_numpy(zero_copy_only=False)).astype(np.int64)
+    rows_f = np.repeat(np.arange(len(counts_n)), counts_n)
+    values = told.field("values")
+    parents_v = _list_parents(values)
+    texts, codes_v = _encode_texts(values.flatten())
+    told_v = [to_utf8(unpack_text(text)) if text.startswith('"') else text for text in texts]
+    if told_v != texts:  # what is no text may look the same
+        place: dict[str, int] = {}
+        codes_v = np.array([place.setdefault(text, at) for at, text in enumerate(told_v)], np.int64)[codes_v]
+    columns = {}
+    for name in KNOWN:
+        if name in names_f:
+            of_name_v = codes_f[parents_v] == names_f.index(name)
+            columns[name] = _join_values(name, rows_f[parents_v[of_name_v]], codes_v[of_name_v], told_v, len(counts_n))
+    return columns
+
+
+def _join_values(
+    name: str, rows_v: Int64[np.ndarray, " v"], codes_v: Int64[np.ndarray, " v"], texts: Sequence[str], pictures: int
+) -> AttributeColumn:
+    """A column of these values of these rows, ascending; a picture has a value once, and of one file if it has one."""
+    if name in LIST_NAMES:
+        chosen_u = np.sort(np.unique(rows_v * len(texts) + codes_v, return_index=True)[1])
+    else:
+        chosen_u = np.flatnonzero(np.diff(rows_v, prepend=-1))
+    rows_u, codes_u = rows_v[chosen_u], codes_v[chosen_u]
+    offsets = np.zeros(pictures + 1, np.int64)
+    np.cumsum(np.bincount(rows_u, minlength=pictures), out=offsets[1:])
+    used, small_u = np.unique(codes_u, return_inverse=True)
+    values = tuple(texts[code] for code in used.tolist())
+    return AttributeColumn(name, values, offsets, small_u.astype(np.int32)).sort_by_frequency()
+
+
+def _encode_texts(array: Any) -> tuple[list[str], Int64[np.ndarray, " n"]]:
+    """The distinct texts of an Arrow array without nulls, and which of them each entry is."""
+    encoded = array.dictionary_encode()
+    return encoded.dictionary.to_pylist(), encoded.indices.to_numpy().astype(np.int64)
+
+
+def _list_parents(lists: Any) -> Int64[np.ndarray, " v"]:
+    """The list that each entry of an Arrow array of lists, none of them null, is of."""
+    return np.repeat(np.arange(len(lists), dtype=np.int64), lists.value_lengths().to_numpy().astype(np.int64))
+
+
+def list_file_names(files: Any) -> list[tuple[str, ...]]:
+    """The names of the files of pictures in Arrow, without their folders."""
+    return [tuple(to_utf8(split(unpack_text(it["path"]))[1]) for it in some) for some in files.to_pylist()]
 
 
 def _build_fact_columns(table: Any) -> dict[str, AttributeColumn]:
@@ -405,12 +536,12 @@ def is_between(value: str, low: str, high: str) -> bool:
 
 
 def split_date(captured: str | None) -> tuple[str | None, str | None]:
-    """Year and name of the month of an ISO date (EXIF's colons are understood too).
+    """Year and name of the month of an ISO date, as far as they are known (EXIF's colons are understood too).
 
-    >>> split_date("2019-07-14T10:03:00")
-    ('2019', 'July')
+    >>> split_date("2019-07-14T10:03:00"), split_date("2019")
+    (('2019', 'July'), ('2019', None))
     """
-    found = re.match(r"(\d{4})[-:](\d{2})", captured or "")
-    if not found or not 1 <= int(found[2]) <= 12:
+    found = re.match(r"(\d{4})(?:[-:](\d{2})|$)", captured or "")
+    if not found or not 1 <= int(found[2] or 1) <= 12:
         return None, None
-    return found[1], MONTHS[int(found[2]) - 1]
+    return found[1], None if found[2] is None else MONTHS[int(found[2]) - 1]

@@ -16,14 +16,15 @@ from viewfinder.whole_files import write_file
 
 SETTINGS = "library.json"
 LIBRARY_SCHEMA = "viewfinder/library"
-LIBRARY_FORMAT = 1
+LIBRARY_FORMAT = 2
+"""Of 1 are libraries whose tables have no facts (`tables.table_schema`); the first `add` makes them 2."""
 
 
 @dataclass(frozen=True)
 class Settings:
     """The content of `library.json`. `head` is a file in the library, None for the encoder's own.
 
-    `roots` are the folders that were added.
+    `roots` are the folders that were added. `leave_out` are the facts that are not kept (`facts.model.NAMES`).
     """
 
     encoder: str
@@ -32,6 +33,7 @@ class Settings:
     previous: tuple[str, str | None] | None = None
     roots: tuple[str, ...] = ()
     format: int = LIBRARY_FORMAT
+    leave_out: tuple[str, ...] = ()
 
 
 def add_roots(settings: Settings, roots: Iterable[str]) -> Settings:
@@ -57,7 +59,10 @@ def read_settings(file: Path) -> Settings:
         if checksum not in (None, _compute_checksum(whole)):
             raise ValueError("it was changed since it was written")
         previous, roots = data.pop("previous", None), tuple(data.pop("roots", ()))
-        return Settings(**data, previous=None if previous is None else (previous[0], previous[1]), roots=roots)
+        leave_out = tuple(data.pop("leave_out", ()))
+        return Settings(
+            **data, previous=None if previous is None else (previous[0], previous[1]), roots=roots, leave_out=leave_out
+        )
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         advice = f"`viewfinder repair {file.parent}` makes it again"
         raise NotALibrary(f"{file} is not a library's settings: {error}; {advice}") from error
@@ -66,6 +71,8 @@ def read_settings(file: Path) -> Settings:
 def write_settings(folder: Path, settings: Settings) -> None:
     """Replaces the settings of a library, and their copy. Raises OSError."""
     data = {"schema": LIBRARY_SCHEMA, **asdict(settings)}
+    if settings.format == 1:  # an earlier viewfinder does not know the field
+        del data["leave_out"]
     text = json.dumps({**data, "checksum": _compute_checksum(data)}, indent=2) + "\n"
     with private_files(folder):
         for place in (folder / TABLES / SETTINGS, folder / SETTINGS):

@@ -9,8 +9,9 @@ import hashlib
 import json
 import os
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -21,17 +22,28 @@ from filelock import FileLock
 from jaxtyping import Bool, Float32
 
 from viewfinder.encoders.base import to_file_name
+from viewfinder.errors import UnknownName
+from viewfinder.pictures.facts.model import Fact
+from viewfinder.pictures.pixel_hashes import split_pixel_hash
 from viewfinder.store.bucket import find_files
 from viewfinder.store.checksums import list_versions
 from viewfinder.store.growing_arrays import extend_rows, map_rows, save_rows
-from viewfinder.store.rows import AttributeColumn, build_columns, find_column, split_date, unpack_text
+from viewfinder.store.rows import (
+    CAPTURED,
+    FILE,
+    KNOWN,
+    AttributeColumn,
+    build_columns,
+    find_column,
+    list_file_names,
+    pictures_from_arrow,
+    split_date,
+    unpack_text,
+)
 from viewfinder.store.tables import FILLED, PICTURES, SPACES, TABLES, VERSIONS, explain_missing, private_files
 
 DERIVED, BY_ROW, BY_BLOCK = "derived-", "by-row-", "block-"
 """Prefixes of files of arrays computed from a snapshot: as a whole, with one row per picture, or from one block."""
-
-CAPTURED = "captured"
-"""A fact to filter by that is not offered as a column: most days have one picture."""
 
 
 class Snapshot:
@@ -52,7 +64,9 @@ class Snapshot:
         folder: Path | None,
         ordered: int | None = None,
         block_ends: Sequence[int] | None = None,
+        file_columns: Collection[str] | None = None,
     ) -> None:
+        """`file_columns`: the names of the `columns` that files fill, if they are known without reading these."""
         self.matrix_nd = matrix_nd
         self.ids: tuple[str, ...] = tuple(table["id"].to_pylist())
         self.ordered = len(self.ids) if ordered is None else ordered
@@ -62,6 +76,7 @@ class Snapshot:
         self.folder = folder
         self._table = table
         self._columns = columns
+        self._file_columns = file_columns
         self._derived: dict[str, np.ndarray] = {}
 
     def __len__(self) -> int:
@@ -114,6 +129,11 @@ class Snapshot:
         year, month = split_date(texts["captured"])
         return facts | texts | {"year": year, "month": month, "folder": Path(self.paths(row)[0]).parent.name}
 
+    def moments(self, rows: Sequence[int]) -> list[str]:
+        """When photographs were taken: ISO 8601, as exact as it is known; "" where it is not."""
+        stored = self._table[CAPTURED].take(np.asarray(rows, np.int64)).to_pylist()
+        return [unpack_text(moment) if moment else "" for moment in stored]
+
     def captions(self, row: int) -> tuple[str, ...]:
         """Texts that people wrote about the picture."""
         return self._captions.at(row)
@@ -128,16 +148,47 @@ class Snapshot:
         stored = json.loads(self._table["attributes"][row].as_py())
         return {name: tuple(values) for name, values in stored.items()}
 
+    def known(self, row: int) -> tuple[Fact, ...]:
+        """What the picture's files and their sidecars say of it, each with its source (`PictureRow.known`)."""
+        return pictures_from_arrow(self._table.slice(row, 1))[0].known
+
+    def pixel_hash(self, row: int) -> str:
+        """The hash of the picture's data without metadata, and its orientation; "" if it is not known."""
+        return self._table["pixels"][row].as_py() or ""
+
+    def row_with_pixels(self, pixel_hash: str) -> int | None:
+        """The first row of a picture of the same data without metadata, turned or not; None: there is none."""
+        import pyarrow.compute as pc
+
+        if not (data := split_pixel_hash(pixel_hash)[0]):
+            return None
+        row = pc.index(pc.starts_with(self._table["pixels"], f"{data}/"), True).as_py()
+        return None if row < 0 else int(row)
+
     def columns(self) -> tuple[str, ...]:
         """Names of the catalogue's columns, then of those made from facts: format, year, month ..."""
         return tuple(self._columns)
 
+    @cached_property
+    def file_columns(self) -> frozenset[str]:
+        """Names of those of the `columns` that files fill, not the catalogue."""
+        if self._file_columns is not None:
+            return frozenset(self._file_columns)
+        return frozenset(name for name, column in self._columns.items() if column.of_files)
+
     def column(self, name: str) -> AttributeColumn:
         """A column by name; capitals do not matter. Raises UnknownName: there is none; the message lists them.
 
-        `captured`, the day a photograph was taken, can be used as a filter; it is not among the `columns`.
+        `captured`, the day a photograph was taken, and `file`, the name of a file, can be used as filters; they are not
+        among the `columns`. Nor is what no file tells: such a column is empty.
         """
-        found = find_column([*self._columns, CAPTURED], name)
+        try:
+            found = find_column([*self._columns, CAPTURED], name)
+        except UnknownName:
+            hidden = name.strip().casefold()
+            if hidden not in (FILE, *KNOWN):
+                raise
+            return self._names if hidden == FILE else AttributeColumn.of(hidden, [()] * len(self))
         if found == CAPTURED and found not in self._columns:
             return self._days
         try:
@@ -149,7 +200,12 @@ class Snapshot:
     @cached_property
     def _days(self) -> AttributeColumn:
         stored = self._table[CAPTURED].to_pylist()
-        return AttributeColumn.of(CAPTURED, [(unpack_text(at)[:10].replace(":", "-"),) if at else () for at in stored])
+        days = [(unpack_text(at)[:10].replace(":", "-"),) if at else () for at in stored]
+        return replace(AttributeColumn.of(CAPTURED, days), of_files=True)
+
+    @cached_property
+    def _names(self) -> AttributeColumn:
+        return replace(AttributeColumn.of(FILE, list_file_names(self._table["files"])), of_files=True)
 
     @cached_property
     def all_columns(self) -> tuple[AttributeColumn, ...]:
@@ -288,7 +344,7 @@ class TextLists:
 
 # -- which state of the tables a snapshot shows
 
-SNAPSHOT_FORMAT = 3
+SNAPSHOT_FORMAT = 4
 """Increased when the meaning of a snapshot's files changes: older ones are then rebuilt."""
 
 _NEWEST_FIRST = 2**64 - 1

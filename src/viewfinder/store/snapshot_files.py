@@ -2,7 +2,7 @@
 
     <library>/snapshots/<generation and space, hashed>/matrix.rows, .json      float32 (n d)
                                                        pictures-*.arrow        paths, facts, captions, attributes
-                                                       columns.json            the number of each column; sealed
+                                                       columns.json            their numbers, and which files fill
                                                        column-*                what can be filtered and asked by
                                                        by-row-*, block-*, derived-*     what callers computed from it
 
@@ -26,7 +26,7 @@ import os
 import shutil
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -37,7 +37,7 @@ from jaxtyping import Float32
 from viewfinder.errors import LibraryError
 from viewfinder.store.checksums import map_sealed, seal, seal_file
 from viewfinder.store.growing_arrays import count_rows, extend_rows, link_rows, map_rows, save_rows
-from viewfinder.store.rows import FACTS, AttributeColumn, build_columns
+from viewfinder.store.rows import FACTS, KNOWN, AttributeColumn, build_columns
 from viewfinder.store.snapshot import BY_BLOCK, BY_ROW, Snapshot, hold_snapshots, read_generation
 from viewfinder.store.store import Store
 from viewfinder.store.tables import private_files, read_growth
@@ -183,9 +183,10 @@ def _open_snapshot(home: Path, space: str, mark: str) -> Snapshot:
         os.utime(home)  # still in use: `_remove_old` spares it
     ordered = count_rows(home / MATRIX)[0]
     block_ends = np.cumsum([piece.num_rows for piece in tables]).tolist()
+    columns = StoredColumns(home)
     return Snapshot(
-        matrix_nd, table, StoredColumns(home), space=space, generation=mark, folder=home, ordered=ordered,
-        block_ends=block_ends,
+        matrix_nd, table, columns, space=space, generation=mark, folder=home, ordered=ordered, block_ends=block_ends,
+        file_columns=columns.of_files,
     )  # fmt: skip
 
 
@@ -284,7 +285,7 @@ class StoredColumns(Mapping[str, AttributeColumn]):
     """Columns of a snapshot's folder. Raises OSError, ValueError: damaged."""
 
     def __init__(self, folder: Path) -> None:
-        numbers = _read_list(folder)
+        numbers, self.of_files = _read_list(folder)
         # All are mapped now: another process may rewrite the folder and number them differently.
         self._parts = {name: _read_parts(folder, number) for name, number in numbers.items()}
         self._read: dict[str, AttributeColumn] = {}
@@ -292,7 +293,8 @@ class StoredColumns(Mapping[str, AttributeColumn]):
     def __getitem__(self, name: str) -> AttributeColumn:
         if name not in self._read:
             values, offsets, codes = self._parts[name]
-            self._read[name] = AttributeColumn(name, _parse_values(values), offsets, codes).sort_by_frequency()
+            stored = AttributeColumn(name, _parse_values(values), offsets, codes, of_files=name in self.of_files)
+            self._read[name] = stored.sort_by_frequency()
         return self._read[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -306,16 +308,20 @@ def save_columns(folder: Path, columns: Mapping[str, AttributeColumn]) -> None:
     """Writes columns into a folder. Raises OSError."""
     for number, column in enumerate(columns.values()):
         _save_column(folder, number, column)
-    _write_list(folder, {name: number for number, name in enumerate(columns)})
+    of_files = [column.name for column in columns.values() if column.of_files]
+    _write_list(folder, {name: number for number, name in enumerate(columns)}, of_files)
 
 
-def can_grow(before: Mapping[str, AttributeColumn], added: Mapping[str, AttributeColumn]) -> bool:
+def can_grow(before: StoredColumns, added: Mapping[str, AttributeColumn]) -> bool:
     """Whether columns of pictures and of added pictures can be joined.
 
     They cannot if the catalogue has a column with the name of a fact, which it replaces for all pictures.
     """
     names = [*before, *added]
-    return len({name.casefold() for name in names}) == len(set(names)) and {*FACTS} <= {*before} & {*added}
+    of_files = {column.name for column in added.values() if column.of_files}
+    is_alike = all((name in before.of_files) == (name in of_files) for name in {*before} & {*added})
+    is_clear = len({name.casefold() for name in names}) == len(set(names))
+    return is_clear and is_alike and {*FACTS} <= before.of_files & of_files
 
 
 def grow_columns(before: Path, folder: Path, added: Mapping[str, AttributeColumn], count: int) -> None:
@@ -323,10 +329,12 @@ def grow_columns(before: Path, folder: Path, added: Mapping[str, AttributeColumn
 
     `count`: how many pictures there were before. Raises OSError, ValueError: damaged.
     """
-    known = _read_list(before)
-    catalogue = sorted({*known, *added} - {*FACTS})
-    numbers = {name: known[name] if name in known else len(known) + at for at, name in enumerate(catalogue)}
-    numbers |= {name: known[name] for name in FACTS}
+    known, of_files = _read_list(before)
+    of_files |= {column.name for column in added.values() if column.of_files}
+    names = {*known, *added}
+    order = [*sorted(names - of_files), *(name for name in (*FACTS, *KNOWN) if name in of_files)]
+    unseen = [name for name in order if name not in known]
+    numbers = {name: known[name] if name in known else len(known) + unseen.index(name) for name in order}
     more = len(next(iter(added.values())))
     for name, number in numbers.items():
         column = added.get(name) or AttributeColumn.of(name, [()] * more)
@@ -335,7 +343,7 @@ def grow_columns(before: Path, folder: Path, added: Mapping[str, AttributeColumn
         else:
             offsets = np.concatenate([np.zeros(count, np.int64), column.offsets])
             _save_column(folder, number, AttributeColumn(name, column.values, offsets, column.codes))
-    _write_list(folder, numbers)
+    _write_list(folder, numbers, sorted(of_files))
 
 
 def _grow_column(before: Path, folder: Path, number: int, added: AttributeColumn) -> None:
@@ -359,12 +367,15 @@ def _write_values(folder: Path, number: int, values: tuple[str, ...]) -> None:
     (folder / f"column-{number}.values.json").write_bytes(seal(json.dumps(values).encode()))
 
 
-def _write_list(folder: Path, numbers: Mapping[str, int]) -> None:
-    (folder / COLUMN_LIST).write_bytes(seal(json.dumps(numbers).encode()))
+def _write_list(folder: Path, numbers: Mapping[str, int], of_files: Sequence[str]) -> None:
+    listed = {"numbers": numbers, "of_files": of_files}
+    (folder / COLUMN_LIST).write_bytes(seal(json.dumps(listed).encode()))
 
 
-def _read_list(folder: Path) -> dict[str, int]:
-    return dict(json.loads(bytes(map_sealed(folder / COLUMN_LIST))))
+def _read_list(folder: Path) -> tuple[dict[str, int], frozenset[str]]:
+    """The number of each column, and the names of those that files fill."""
+    listed = json.loads(bytes(map_sealed(folder / COLUMN_LIST)))
+    return dict(listed["numbers"]), frozenset(listed["of_files"])
 
 
 def _read_parts(folder: Path, number: int) -> tuple[memoryview, np.ndarray, np.ndarray]:

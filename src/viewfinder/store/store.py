@@ -15,7 +15,7 @@ only complete pictures while another process writes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import timedelta
 from itertools import chain
@@ -34,6 +34,7 @@ from viewfinder.store.objects import is_gone
 from viewfinder.store.rows import (
     Failure,
     PictureRow,
+    complete_table,
     failures_from_arrow,
     failures_to_arrow,
     pack_text,
@@ -116,7 +117,7 @@ class Store:
             before = read_state(self.folder)
             for space, matrix_nd in vectors.items():
                 self._add_vectors(space, ids, matrix_nd)
-            if not self._merge_rows(PICTURES, "id", pictures_to_arrow(rows)).num_updated_rows:
+            if not self._merge_rows(PICTURES, "id", self._fit_rows(rows)).num_updated_rows:
                 self._tables.note_growth(before, read_state(self.folder), ids)
 
     def keep_originals(self, files: Mapping[str, Path]) -> None:
@@ -131,7 +132,28 @@ class Store:
             return
         with self._hold_to_write():
             table = self._tables.change(PICTURES)
-            table.merge_insert("id").when_matched_update_all().execute(pictures_to_arrow(rows))
+            table.merge_insert("id").when_matched_update_all().execute(self._fit_rows(rows))
+
+    def has_facts(self) -> bool:
+        """Whether the table of pictures has columns for facts, as those of an earlier viewfinder have not."""
+        with self._tables.translating_errors():
+            return set(table_schema(PICTURES).names) <= set(self._tables.open(PICTURES).schema.names)
+
+    def make_room_for_facts(self) -> None:
+        """Gives the table of pictures of an earlier viewfinder the columns that it lacks, empty."""
+        if self.has_facts():
+            return
+        with self._hold_to_write():
+            table = self._tables.change(PICTURES)
+            there = set(table.schema.names)
+            table.add_columns([column for column in table_schema(PICTURES) if column.name not in there])
+
+    def forget_vectors(self, ids: Sequence[str], kept: Container[str]) -> None:
+        """Deletes vectors and regions of pictures that look another way now, but for those in the spaces `kept`."""
+        with self._hold_to_write():
+            tables = [table for space, (table, _) in self._read_spaces().items() if space not in kept]
+            for table in (*tables, *self._tables.list_regions()):
+                self._tables.delete_where(table, "id", ids)
 
     def delete(self, ids: Iterable[str]) -> None:
         """Deletes pictures, their vectors in all spaces, and their regions; unknown ids do no harm."""
@@ -150,15 +172,31 @@ class Store:
         with self._tables.translating_errors():
             return pictures_from_arrow(self._tables.select(PICTURES, "id", ids))
 
+    def find_picture_at(self, path: str) -> str | None:
+        """The id of the picture of which this is a file; None: there is none."""
+        import pyarrow.compute as pc
+
+        for batch in self.stream_files():
+            paths = pc.struct_field(pc.list_flatten(batch["files"]), "path")
+            place = pc.index(paths, pack_text(path)).as_py()
+            if place >= 0:
+                return str(batch["id"][pc.list_parent_indices(batch["files"])[place].as_py()].as_py())
+        return None
+
     def stream_files(self) -> Iterator[Any]:
-        """The columns `id` and `files` of all pictures, as Arrow batches in no order."""
+        """The columns `id`, `files`, `pixels` and `stamps` of all pictures, as Arrow batches in no order.
+
+        The last two are missing from a table of an earlier viewfinder.
+        """
         with self._tables.translating_errors():
-            yield from self._tables.stream(PICTURES, "id", "files")
+            there = self._tables.open(PICTURES).schema.names
+            columns = [name for name in ("id", "files", "pixels", "stamps") if name in there]
+            yield from self._tables.stream(PICTURES, *columns)
 
     def arrow(self) -> Any:
         """All pictures as an Arrow table (`tables.table_schema`), in no order."""
         with self._tables.translating_errors():
-            return self._tables.open(PICTURES).to_arrow()
+            return complete_table(self._tables.open(PICTURES).to_arrow())
 
     def ids(self) -> list[str]:
         """Ids of all pictures, sorted."""
@@ -257,7 +295,7 @@ class Store:
             if files and name in place
         ]
         kept.sort(key=table["id"].to_pylist().__getitem__)
-        chosen = table.take(kept)
+        chosen = complete_table(table.take(kept))
         return chosen, vectors_from_arrow(known)[[place[name] for name in chosen["id"].to_pylist()]]
 
     def read_vectors_of(self, space: str, ids: Sequence[str]) -> Float16[np.ndarray, "n d"]:
@@ -323,6 +361,11 @@ class Store:
         """Inserts rows, or replaces those of the same key; returns how many were updated and inserted."""
         merge = self._tables.change(name).merge_insert(key)
         return merge.when_matched_update_all().when_not_matched_insert_all().execute(rows)
+
+    def _fit_rows(self, rows: Sequence[PictureRow]) -> Any:
+        """Rows as an Arrow table with the columns that the table of pictures has: an older one lacks some."""
+        there = self._tables.connection.open_table(PICTURES).schema.names
+        return pictures_to_arrow(rows).select([name for name in table_schema(PICTURES).names if name in there])
 
     def _read_spaces(self) -> dict[str, tuple[str, int]]:
         items = self._tables.open(SPACES).to_arrow().to_pylist()

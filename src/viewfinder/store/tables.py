@@ -367,8 +367,11 @@ def table_schema(name: str) -> Any:
         ("camera", text),
     ]
     said = [("captions", pa.list_(text)), ("attributes", text)]
+    known = [("file", half), ("name", text), ("source", text), ("values", pa.list_(text))]
+    # Those of format 2, all empty where an earlier viewfinder wrote last: `stamps` and `facts` are of `files`.
+    more = [("pixels", text), ("stamps", pa.list_(number)), ("facts", pa.list_(pa.struct(known)))]
     fields = {
-        PICTURES: [("id", text), ("files", pa.list_(pa.struct(file))), *facts, *said],
+        PICTURES: [("id", text), ("files", pa.list_(pa.struct(file))), *facts, *said, *more],
         SPACES: [("space", text), ("table", text), ("width", half)],
         FAILURES: [*file, ("reason", text)],
     }

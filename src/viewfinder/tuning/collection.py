@@ -16,7 +16,9 @@ from typing import Protocol
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int
 
-from viewfinder.data import match_keys, read_captions_csv, read_catalogue
+from viewfinder.data.matching import FileIndex
+from viewfinder.data.picture_entries import PictureEntry
+from viewfinder.data.picture_keys import PictureFinder
 from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.encoders.starter.encoder import Head
@@ -26,8 +28,10 @@ from viewfinder.metrics import mean_reciprocal_rank, recall_at, target_ranks
 from viewfinder.pictures import DecodedFile, Decoders, scan
 from viewfinder.query import Query
 from viewfinder.search.gallery import Gallery
+from viewfinder.store.descriptions import list_ids, read_tables
 from viewfinder.store.store import Store
 from viewfinder.tuning.verdicts import Written, calibrate_collection
+from viewfinder.wording.product_columns import PRODUCT
 
 LABEL_SHARE = (0.002, 0.5)
 """A word is a label if the share of the pictures that it holds for is within these bounds ..."""
@@ -129,12 +133,17 @@ class TuneReport:
 
 
 def tune(
-    library: TunableLibrary, *, captions: Path | None = None, catalogue: Path | None = None, report: Tell | None = None
+    library: TunableLibrary,
+    *,
+    captions: Path | None = None,
+    catalogue: Path | None = None,
+    key: str | Sequence[str] | None = None,
+    report: Tell | None = None,
 ) -> TuneReport:
     """Learns the pictures of a library from captions or catalogue columns; switches if new ones gain too.
 
     The new space is built beside the present one from stored raw vectors, without reading a picture again; the switch
-    is one atomic step, and `Library.switch_back` undoes it.
+    is one atomic step, and `Library.switch_back` undoes it. `key` names the column that tells the picture.
 
     Raises:
         BadInput: another encoder than the starter, too few captioned pictures, or a damaged table.
@@ -143,7 +152,7 @@ def tune(
     encoder = library.encoder
     if not isinstance(encoder, StarterEncoder):
         raise BadInput(f"only the encoder 'starter' can be tuned; this library was made with {encoder.name!r}")
-    said = _read_texts(library, captions, catalogue)
+    said = _read_texts(library, captions, catalogue, key, tell)
     if len(said) < MIN_CAPTIONED:
         raise BadInput(f"{len(said)} pictures with captions were found; tuning needs at least {MIN_CAPTIONED}")
     tell(f"{sum(len(texts) for texts, _ in said.values())} texts of {len(said)} pictures")
@@ -283,36 +292,43 @@ PictureTexts = tuple[list[str], list[str]]
 """Texts about a picture, and catalogue values that hold for it."""
 
 
-def _read_texts(library: TunableLibrary, captions: Path | None, catalogue: Path | None) -> dict[Path, PictureTexts]:
+def _read_texts(
+    library: TunableLibrary, captions: Path | None, catalogue: Path | None, key: str | Sequence[str] | None, tell: Tell
+) -> dict[Path, PictureTexts]:
     """The texts and values of the tables, by file: pictures of the library, or else files beside the table."""
-    there = [Path(file.path) for row in library.store.rows() for file in row.files]
+    rows = library.store.rows()
+    there, ids = [Path(file.path) for row in rows for file in row.files], list_ids(rows)
     said: dict[Path, PictureTexts] = {}
-    if captions is not None:
-        pictures, _ = read_captions_csv(captions)
-        for path, positions in _match_files([str(picture.path) for picture in pictures], there, captions).items():
-            texts, _ = said.setdefault(path, ([], []))
-            texts += [text for at in positions for text in pictures[at].captions]
-    if catalogue is not None:
-        table = read_catalogue(catalogue)
-        prose = prose_columns([row.values for row in table.rows])
-        for path, positions in _match_files([row.key for row in table.rows], there, catalogue).items():
+    for table in read_tables(captions, catalogue, key):
+        finder = table.finder(there, ids)
+        entries, left_out = table.read_entries(finder)
+        for note in table.note_left_out(left_out):
+            tell(note)
+        plain = [{name: ", ".join(cell) for name, cell in it.values.items() if cell} for it in entries]
+        prose = prose_columns(plain)
+        for path, positions in _match_files(entries, finder).items():
             texts, values = said.setdefault(path, ([], []))
             for at in positions:
-                cells = table.rows[at].values
-                known = [cell for name, cell in cells.items() if name not in prose and not NUMBER.fullmatch(cell)]
+                texts += entries[at].captions
+                if table.kind == "captions":
+                    continue
+                told = [(name, one) for name, cell in entries[at].values.items() if name != PRODUCT for one in cell]
+                known = [one for name, one in told if name not in prose and not NUMBER.fullmatch(one)]
                 values += known
-                texts += [cell for name, cell in cells.items() if name in prose] or [" ".join(known)]
+                texts += [cell for name, cell in plain[at].items() if name in prose] or [" ".join(known)]
     return said
 
 
-def _match_files(keys: Sequence[str], there: Sequence[Path], table: Path) -> dict[Path, list[int]]:
-    """Positions of the keys by file; files beside the table are used if the library has none of that name."""
-    found = match_keys(keys, there)
-    files = dict(found.files)
-    if found.unmatched:
-        beside = [file.path for file in scan([table.resolve().parent]).files]
-        others = match_keys([keys[at] for at in found.unmatched], beside)
-        files |= {path: [found.unmatched[at] for at in positions] for path, positions in others.files.items()}
+def _match_files(entries: Sequence[PictureEntry], finder: PictureFinder) -> dict[Path, list[int]]:
+    """Positions of the entries by file; files beside the table are used if the library has none of that name."""
+    named = [(key, at) for at, entry in enumerate(entries) for key in entry.keys]
+    found = finder.index.match([key for key, _ in named])
+    files = {path: [named[it][1] for it in positions] for path, positions in found.files.items()}
+    if found.unmatched and finder.folder is not None:
+        beside = replace(finder, index=FileIndex(file.path for file in scan([finder.folder.resolve()]).files), ids={})
+        lost = [(key, named[it][1]) for it in found.unmatched for key in beside.find(named[it][0])]
+        for path, positions in beside.index.match([key for key, _ in lost]).files.items():
+            files.setdefault(path, []).extend(lost[it][1] for it in positions)
     return files
 
 

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from viewfinder.conversation import Question
-from viewfinder.data.captions import read_captions_csv, read_coco, read_flickr8k, read_instances
+from viewfinder.data.captions import has_captions, read_captioned, read_captions_csv, read_instances
 from viewfinder.data.files import need_folder
 from viewfinder.data.splits import Part, read_photographs
 from viewfinder.encoders.tags import TagGroup, tag_groups
@@ -78,24 +78,25 @@ class AnnotatedPhotos:
 
 
 def read_annotations(folder: Path) -> AnnotatedPhotos:
-    """The notes of a COCO folder (`annotations/`), of Flickr8k or of any folder with a `captions.csv`.
+    """The notes of a COCO folder (`annotations/`), of Flickr8k or Flickr30k, or of any folder with a `captions.csv`.
 
     Raises:
         BadInput: none of these, or a damaged file (it is named).
     """
-    if (need_folder(folder) / "annotations").is_dir():
+    if any(need_folder(folder).glob("annotations/captions_*.json")):
         boxed = any(folder.glob("annotations/instances_*.json"))
         marked = {picture.path.name: picture for picture in read_instances(folder)[0]} if boxed else {}
         notes = {}
-        for picture in read_coco(folder)[0]:
+        for picture in read_captioned(folder)[0]:
             things = marked[picture.path.name].instances if picture.path.name in marked else None
             counts = None if things is None else Counter(thing.category for thing in things)
             crowds = frozenset(thing.category for thing in things or () if thing.crowd)
             notes[picture.path.name] = PhotoNotes(picture.captions, counts, crowds, picture.path)
         return AnnotatedPhotos(notes, frozenset().union(*(picture.categories for picture in marked.values())))
-    if not (folder / "captions.csv").is_file():
+    if not has_captions(folder):
         raise BadInput(f"{folder}: neither annotations/ (COCO) nor captions.csv is here")
-    found, _ = read_flickr8k(folder) if (folder / "images").is_dir() else read_captions_csv(folder / "captions.csv")
+    beside = (folder / "captions.csv").is_file() and not (folder / "images").is_dir()
+    found, _ = read_captions_csv(folder / "captions.csv") if beside else read_captioned(folder)
     return AnnotatedPhotos({picture.path.name: PhotoNotes(picture.captions, path=picture.path) for picture in found})
 
 

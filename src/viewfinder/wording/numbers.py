@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 _NUMBER = r"(-?[\d.,]*\d)"
 _RANGE = re.compile(
@@ -32,29 +33,77 @@ def is_in_range(answer: str, number: float) -> bool | None:
     return number >= first and (found["to"] is None or number < last or (found["to"] == "to" and number == last))
 
 
-_AMOUNT = re.compile(rf"[^\w.,-]?\s?{_NUMBER}\s?\W?")
+_CODES = (
+    "AED|ARS|AUD|BDT|BGN|BHD|BRL|CAD|CHF|CLP|CNY|COP|CRC|CZK|DKK|DOP|DZD|EGP|EUR|GBP|GEL|GHS|HKD|HRK|HUF|IDR|ILS|INR"
+    "|ISK|JOD|JPY|KES|KRW|KWD|KZT|LKR|MAD|MXN|MYR|NGN|NOK|NPR|NZD|OMR|PEN|PHP|PKR|PLN|QAR|RON|RSD|RUB|SAR|SEK|SGD|THB"
+    "|TND|TRY|TWD|UAH|USD|UYU|UZS|VND|ZAR"
+)
+_SIGNS = r"(?:US|CA|AU|NZ|HK|[ACSR])\$|kr\.?|zł|Kč|Ft|lei|лв\.?|руб\.?|Rs\.?|S?Fr\.|TL|RM|Rp"
+_CURRENCY = rf"(?:{_CODES}|{_SIGNS}|[^\w\s.,'’-])"
+_DIGITS = r"-?(?:\d{1,3}(?:[ \u00a0\u202f'’]\d{3})+(?:[.,]\d+)?|[\d.,]*\d)"
+_AMOUNT = re.compile(
+    rf"(?P<before>{_CURRENCY})?\s?(?P<digits>{_DIGITS})(?:[.,][-–—]{{1,2}})?\s?(?P<after>{_CURRENCY})?", re.IGNORECASE
+)
 _GROUPED = re.compile(r"-?[1-9]\d{0,2}(?:(?:,\d{2,3})*,\d{3}(?:\.\d+)?|(?:\.\d{3})+,\d+|(?:\.\d{3}){2,})")
+_SPACED = re.compile(r"[ \u00a0\u202f'’]")
 
 
 def to_number(text: str) -> float | None:
-    """A number as catalogues write them: with a currency sign, in groups of digits, with a decimal point or comma.
+    """A number as catalogues write them: with a currency, in groups of digits, with a decimal point or comma.
 
     What may be read both ways is read in the English way: "1,299" in groups, "1.299" with decimals. None if a text is
     not a number.
 
     >>> [to_number(text) for text in ("1,299.50", "1.299,50 €", "81,47", "1,299", "$ 12", "red")]
     [1299.5, 1299.5, 81.47, 1299.0, 12.0, None]
+    >>> [to_number(text) for text in ("15.00 USD", "CHF 1'299.50", "1 299,50 zł", "12.-", "R$ 5", "12 cm")]
+    [15.0, 1299.5, 1299.5, 12.0, 5.0, None]
     """
     found = _AMOUNT.fullmatch(text.strip())
     if found is None:
         return None
-    digits = found[1]
+    digits = _SPACED.sub("", found["digits"])
     if _GROUPED.fullmatch(digits):
         digits = digits.replace(next(sign for sign in digits if sign in ".,"), "")
     try:
         return float(digits.replace(",", "."))
     except ValueError:
         return None
+
+
+_THOUSANDS_OR_DECIMALS = re.compile(r"(?<![\d.,])([1-9]\d{0,2})([.,])(\d{3})(?![\d.,])")
+_ENGLISH = re.compile(r"\d,\d{3}\.\d|(?<![\d.,])\d+\.(?:\d{1,2}|\d{4,})(?![\d.,])")
+_EUROPEAN = re.compile(r"\d\.\d{3},\d|(?<![\d.,])\d+,(?:\d{1,2}|\d{4,})(?![\d.,])|[.]\d{3}[.]\d{3}")
+_THREE_DECIMALS = re.compile(r"BHD|IQD|JOD|KWD|LYD|OMR|TND", re.IGNORECASE)
+
+
+def settle_separators(values: Sequence[str]) -> list[str]:
+    """The numbers of one column, those that may be read both ways written so that `to_number` reads them as meant.
+
+    "1.299" is one and a bit in the English way and a thousand and more elsewhere. The other numbers of the column tell:
+    "12,50" is not English, "12.50" is. If none tells, prices with points before three digits each are thousands,
+    because prices have two decimals. If the column does not consist of numbers, it stays as it is.
+
+    >>> settle_separators(["1.299 €", "12,50 €"]), settle_separators(["1.299", "12.5"]), settle_separators(["1.299 €"])
+    (['1.299,00 €', '12,50 €'], ['1.299', '12.5'], ['1.299,00 €'])
+    """
+    doubtful = [_THOUSANDS_OR_DECIMALS.search(value) for value in values]
+    if not any(doubtful) or any(to_number(value) is None for value in values):
+        return list(values)
+    english, european = any(map(_ENGLISH.search, values)), any(map(_EUROPEAN.search, values))
+    if english == european:
+        priced = all(
+            found is None
+            or (found[2] == "." and not _THREE_DECIMALS.search(value) and bool(re.search(r"[^\d\s.,'’+-]", value)))
+            for value, found in zip(values, doubtful, strict=True)
+        )
+        if english or not priced:
+            return list(values)
+    elif english:
+        return list(values)
+    return [
+        _THOUSANDS_OR_DECIMALS.sub(lambda it: f"{it[0]},00" if it[2] == "." else f"{it[0]}0", value) for value in values
+    ]
 
 
 ISO_DATE = re.compile(r"(\d{4})-\d\d(?:-\d\d.*)?")

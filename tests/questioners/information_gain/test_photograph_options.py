@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -133,6 +134,13 @@ def test_goods_are_asked_by_their_catalogue_alone() -> None:
         view.said, turns=view.turns, lookup=view.lookup,
     )  # fmt: skip
     assert {option.source for option in InformationGain().options(goods)} == {"column"}
+
+
+def test_photographs_stay_photographs_where_files_tell_of_them() -> None:
+    view = view_of(PLACES, Say("something"))
+    told = {"city": (("Rome", "Lisbon"), np.arange(15, dtype=np.int32) % 2)}
+    photographs = replace(view, columns=told, file_columns=frozenset(told))
+    assert {option.source for option in InformationGain().options(photographs)} == {"column", "photograph"}
 
 
 def remembered(*answers: str) -> Candidates:

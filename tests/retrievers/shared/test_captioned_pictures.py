@@ -177,7 +177,10 @@ def test_the_vocabulary_is_of_what_is_said_in_training(scenes: Path, captioned: 
 
 @pytest.mark.parametrize(
     ("files", "reason"),
-    [({}, "nothing to learn from here"), ({"captions.csv": "image,caption\nnone.png,x"}, "too few")],
+    [
+        ({}, "nothing to learn from here"),
+        ({"captions.csv": "image,caption\nnone.png,x"}, "none of their pictures is here"),
+    ],
 )
 def test_a_folder_without_data_is_named(files: dict[str, str], reason: str, tmp_path: Path) -> None:
     for name, text in files.items():

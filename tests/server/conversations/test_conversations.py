@@ -405,6 +405,17 @@ def test_one_search_is_a_conversation_that_nobody_keeps(conversations: Conversat
     ]
 
 
+def test_a_search_by_filters_alone_lists_pictures_by_date(conversations: Conversations) -> None:
+    where = {"format": "PNG"}
+    first = conversations.search(LOCAL, SearchIn(where=where, n=40))
+    second = conversations.search(LOCAL, SearchIn(where=where, n=40, cursor=first.next, why=False))
+    assert (first.total, first.next, second.next, first.verdict) == (64, "40", None, "found")
+    ranks = [hit.rank for hit in (*first.results, *second.results)]
+    assert ranks == list(range(1, 65))
+    assert len({hit.id for hit in (*first.results, *second.results)}) == 64
+    assert (first.results[0].why, second.results[0].why) == ({"captured": None}, None)
+
+
 @pytest.mark.parametrize(
     "given", [{}, {"text": " "}, {"without": "red"}, {"like": "p999"}, {"show": "x"}, {"like": "p000", "show": "x"}]
 )

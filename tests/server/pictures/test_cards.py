@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from viewfinder.library import Library
+from viewfinder.pictures import formats
 from viewfinder.search.hits import Hit, PicturePath
-from viewfinder.server.pictures.library import make_hits
+from viewfinder.server.pictures.library import FORMATS, make_hits
 from viewfinder.store.rows import FileRecord, PictureRow, pictures_to_arrow
 from viewfinder.store.snapshot import Snapshot
 from viewfinder.testing import tiny_snapshot
@@ -33,3 +34,9 @@ def test_names_that_are_not_unicode_can_be_sent() -> None:
     known = tiny_snapshot([("red", "blue")])
     snapshot = Snapshot(known.matrix_nd, table, {}, space="x", generation="x", folder=None)
     assert make_hits(snapshot, [Hit(1, "a", PicturePath(broken), 0.0, "unlikely")])[0].name.encode() == b"caf?.png"
+
+
+def test_every_format_that_is_read_has_an_ending_and_a_media_type() -> None:
+    read = {name for _, name in formats._STARTS} | {"WEBP", "AVIF", "HEIF"}
+    assert read == FORMATS.keys()
+    assert {ending for ending, _ in FORMATS.values()} <= formats.EXTENSIONS

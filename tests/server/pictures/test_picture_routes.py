@@ -163,6 +163,7 @@ def test_details_tell_what_is_known_and_no_folder_but_its_last_name(served: Serv
     assert (found["facts"]["folder"], found["facts"]["captured"]) == ("pictures", None)
     assert found["captions"] == [drawing.caption]
     assert found["attributes"]["colour"] == [drawing.top]
+    assert found["known"] == []  # a drawing's file says nothing
     assert found["original"] is True
     assert str(drawing.path.parent) not in answer.text
     assert all(0 < chance <= 1 for _, chance in found["tags"].values())

@@ -9,6 +9,12 @@ caches/                     split lists, class lists, the vocabulary; here, besi
 
 All but the first and the split lists may be absent. The folders are in the given one, in `vg/` or in `data/vg/`.
 
+The published region_descriptions.json serves in place of the first. With it the lists may be absent too: pictures are
+then split by the hash of their ids. It is read picture by picture, as it is larger than many memories:
+
+[{"regions": [{"region_id": 1382, "width": 82, "height": 139, "image_id": 1, "phrase": "the clock is green in colour",
+               "y": 57, "x": 421}, ...], "id": 1}, ...]
+
 A picture's captions are its region descriptions: lower-cased, without exact repeats, by region id. Pictures
 with fewer than ten, or without a thing of the object list, are left out (Tan et al., NeurIPS 2019, and its code).
 
@@ -27,15 +33,23 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
-from viewfinder.data.files import Dropped, ReadReport, need_field, need_folder, read_json, read_text
-from viewfinder.data.splits import SPLITS
+from viewfinder.data.files import (
+    Dropped,
+    ReadReport,
+    need_field,
+    need_folder,
+    read_json,
+    read_json_records,
+    read_text,
+)
+from viewfinder.data.splits import SPLITS, split_of
 from viewfinder.errors import BadInput, UnknownName
 
 Value = TypeVar("Value")
@@ -197,12 +211,19 @@ OBJECT_LIST = "vg_objects_vocab_1600.txt"
 VOCABULARY = "vg_vocab_14284.pkl"
 
 
+PICTURES = ("VG_100K_2", "VG_100K", "images/VG_100K_2", "images/VG_100K", "images2/VG_100K_2", "images")
+"""Where pictures are looked for; if one is in several, the last counts."""
+
+REGION_FILE = "region_descriptions.json"
+
+
 @dataclass(frozen=True)
 class Layout:
-    """The two folders of a data set; `caches` may be missing."""
+    """The two folders of a data set, of which `caches` may be missing; and the file of all regions, if it counts."""
 
     root: Path
     caches: Path
+    regions: Path | None = None
 
     def region_features(self, picture: int) -> Path:
         """The region vectors of a picture."""
@@ -225,7 +246,7 @@ class Layout:
 
     def pictures(self) -> dict[int, Path] | None:
         """Every picture by its id; None if there is no folder of pictures."""
-        folders = [folder for name in ("VG_100K_2", "VG_100K", "images") if (folder := self.root / name).is_dir()]
+        folders = [folder for name in PICTURES if (folder := self.root / name).is_dir()]
         files = (file for folder in folders for file in folder.iterdir())
         found = {int(file.stem): file for file in files if file.suffix == ".jpg" and file.stem.isdecimal()}
         return found if folders else None
@@ -234,24 +255,50 @@ class Layout:
 def list_splits(folder: Path) -> tuple[str, ...]:
     """The splits of a folder; none if it is not Visual Genome's."""
     layout = _layout(folder)
-    return () if layout is None else layout.splits()
+    if layout is None:
+        return ()
+    return layout.splits() or (SPLITS if layout.regions is not None else ())
+
+
+def has_split_lists(folder: Path) -> bool:
+    """Whether a folder is Visual Genome's, and lists the pictures of its splits."""
+    layout = _layout(folder)
+    return layout is not None and bool(layout.splits())
+
+
+def describe_regions(folder: Path) -> str:
+    """What a folder has of Visual Genome's region descriptions, for messages; "" if it has none."""
+    layout = _layout(folder)
+    if layout is None:
+        return ""
+    here, what = len(layout.pictures() or ()), "rg_jsons/" if layout.regions is None else REGION_FILE
+    lists = "by their lists" if layout.splits() else "by the hash of their ids"
+    advice = ", ".join(f"--split {split}" for split in list_splits(folder)) or "no list of a split"
+    return f"found {what} and {here:,} pictures of Visual Genome, split {lists}: {advice}"
 
 
 def find_layout(folder: Path) -> Layout:
     """The layout in `folder`; BadInput if it has no region descriptions."""
     layout = _layout(need_folder(folder))
     if layout is None:
-        raise BadInput(f"{folder}: no rg_jsons/ here, in vg/ or in data/vg/, so this is not Visual Genome")
+        raise BadInput(
+            f"{folder}: neither rg_jsons/ nor {REGION_FILE} here, in vg/ or in data/vg/, so this is not Visual Genome"
+        )
     return layout
 
 
 def _layout(folder: Path) -> Layout | None:
     roots = (folder, folder / "vg", folder / "data" / "vg")
     root = next((place for place in roots if (place / "rg_jsons").is_dir()), None)
+    file: Path | None = None
     if root is None:
-        return None
+        files = (place / inner / REGION_FILE for place in roots for inner in (".", "annotations"))
+        file = next((one for one in files if one.is_file()), None)
+        if file is None:
+            return None
+        root = file.parent.parent if file.parent.name == "annotations" else file.parent
     caches = (folder / "caches", folder / "data" / "caches", root / "caches", root.parent / "caches")
-    return Layout(root, next((place for place in caches if place.is_dir()), caches[0]))
+    return Layout(root, next((place for place in caches if place.is_dir()), caches[0]), file)
 
 
 TURNS = 10
@@ -295,7 +342,10 @@ def read_visual_genome(folder: Path, split: str, *, fewest: int = TURNS) -> tupl
     not applied.
     """
     layout = find_layout(folder)
-    ids = read_picture_ids(layout.split(split))
+    if split not in (known := list_splits(folder)):
+        layout.split(split)  # says which lists there are
+        raise UnknownName(f"{folder}: no split is called {split!r}; there are: {', '.join(known)}")
+    ids = read_picture_ids(layout.split(split)) if layout.splits() else None
     object_list, graphs = layout.caches / OBJECT_LIST, (layout.root / "sg_xmls").is_dir()
     listed = read_classes(object_list) if object_list.is_file() else None
     files = layout.pictures()
@@ -304,10 +354,13 @@ def read_visual_genome(folder: Path, split: str, *, fewest: int = TURNS) -> tupl
         missing = (OBJECT_LIST, "list") if listed is None else ("sg_xmls", "folder")
         rule = "the rule of at least one listed object was not applied"
         notes.append(Dropped(missing[0], f"no such {missing[1]}; {rule}"))
-    notes += [Dropped(f"{split}: picture {picture}", "listed twice") for picture, n in Counter(ids).items() if n > 1]
+    twice = (picture for picture, n in Counter(ids or ()).items() if n > 1)
+    notes += [Dropped(f"{split}: picture {picture}", "listed twice") for picture in twice]
     pictures: list[RegionPicture] = []
-    for picture in dict.fromkeys(ids):
-        found, remarks = _read_picture(layout, picture, listed, graphs=graphs, fewest=fewest)
+    expected = 0
+    for picture, said in _read_split_regions(layout, split, ids):
+        expected += 1
+        found, remarks = _read_picture(layout, picture, said, listed, graphs=graphs, fewest=fewest)
         notes += remarks
         if found is None:
             continue
@@ -315,22 +368,43 @@ def read_visual_genome(folder: Path, split: str, *, fewest: int = TURNS) -> tupl
         if files is not None and path is None:
             notes.append(Dropped(f"{picture}.jpg", "no such file; the regions are kept without it"))
         pictures.append(replace(found, path=path))
-    return pictures, ReadReport(len(ids), len(pictures), tuple(notes))
+    return pictures, ReadReport(expected if ids is None else len(ids), len(pictures), tuple(notes))
+
+
+def _read_split_regions(layout: Layout, split: str, ids: list[int] | None) -> Iterator[tuple[int, list[Region] | None]]:
+    """The pictures of a split and their regions, in the order of its list, else of the file; None: there are none."""
+    folder = layout.root / "rg_jsons"
+    if layout.regions is None:
+        for picture in dict.fromkeys(ids or ()):
+            file = folder / f"{picture}.json"
+            yield picture, read_regions(file) if file.is_file() else None
+        return
+    found: dict[int, list[Region] | None] = dict.fromkeys(ids or ())
+    for where, record in read_json_records(layout.regions):
+        picture = need_field(where, record, "id", int)
+        if picture not in found if ids is not None else split_of(str(picture)) != split:
+            continue
+        records = enumerate(need_field(where, record, "regions", list))
+        said = [_region(f"{where}.regions[{at}]", one) for at, one in records]
+        if ids is None:
+            yield picture, said
+        else:
+            found[picture] = said
+    yield from found.items()
 
 
 def _read_picture(
-    layout: Layout, picture: int, listed: frozenset[str] | None, *, graphs: bool, fewest: int
+    layout: Layout, picture: int, said: list[Region] | None, listed: frozenset[str] | None, *, graphs: bool, fewest: int
 ) -> tuple[RegionPicture | None, list[Dropped]]:
     """The picture, if it passes, and remarks about it."""
-    file = layout.root / "rg_jsons" / f"{picture}.json"
-    if not file.is_file():
-        return None, [Dropped(f"picture {picture}", f"no {file.parent.name}/{file.name}")]
-    said = read_regions(file)
+    if said is None:
+        where = f"rg_jsons/{picture}.json" if layout.regions is None else f"record of it in {REGION_FILE}"
+        return None, [Dropped(f"picture {picture}", f"no {where}")]
     first: dict[str, Region] = {}
     for region in said:
         first.setdefault(region.caption, region)
     repeated = len(said) - len(first)
-    notes = [Dropped(file.name, f"{repeated} repeated captions")] if repeated else []
+    notes = [Dropped(f"{picture}.json", f"{repeated} repeated captions")] if repeated else []
     objects = _read_objects(layout.root / "sg_xmls" / f"{picture}.xml", picture, listed) if graphs else ()
     unfit = ""
     if len(first) < fewest:

@@ -16,8 +16,8 @@ from viewfinder.conversation import Answer, BackTo, Question, Say, Turn
 from viewfinder.data import ReadReport
 from viewfinder.data.captions import has_captions, read_captioned
 from viewfinder.data.dialogues import Dialogue, read_dialogues, read_pool, read_visdial
-from viewfinder.data.splits import SPLITS, split_reader
-from viewfinder.errors import BadInput, UnknownName
+from viewfinder.data.splits import SPLITS, choose_split
+from viewfinder.errors import BadInput
 from viewfinder.evaluation.plan import SearchDialogue, Task
 
 METRICS = ("Hits@10", "R@1", "R@5", "R@10", "rank", "rank frozen@10", "BRI")
@@ -69,7 +69,7 @@ def _openings(folder: Path, split: str) -> tuple[dict[str, str], tuple[ReadRepor
         raise BadInput(
             f"{folder}: nothing is said here of pictures of the split {split!r}"
             f"{f' (there are dialogues of: {there})' if there else ''}; needed are dialogues/*_{split}.json, "
-            "captions.csv beside images/, or annotations/captions_*.json"
+            "captions (captions.csv beside images/, annotations/captions_*.json, Flickr8k's or Karpathy's files)"
         )
     said: dict[str, str] = {}
     for dialogues, _ in read:
@@ -79,11 +79,8 @@ def _openings(folder: Path, split: str) -> tuple[dict[str, str], tuple[ReadRepor
 
 
 def _read_first_captions(folder: Path, split: str) -> tuple[dict[str, str], tuple[ReadReport, ...]]:
-    if split not in SPLITS:
-        raise UnknownName(f"{folder}: no split is called {split!r}; there are: {', '.join(SPLITS)}")
     pictures, report = read_captioned(folder)
-    split_of = split_reader(folder)
-    chosen = (picture for picture in pictures if split_of(picture.path) == split)
+    chosen = choose_split(folder, pictures, split)
     return {picture.path.relative_to(folder).as_posix(): picture.captions[0] for picture in chosen}, (report,)
 
 

@@ -1,4 +1,4 @@
-"""Protocols of composed retrieval, a picture and a wanted change: Fashion IQ, CIRR, FashionMT, MT Fashion IQ.
+"""Protocols of composed retrieval, a picture and a wanted change: Fashion IQ, CIRR, CIRCO, FashionMT, MT Fashion IQ.
 
 Fashion IQ (Wu et al. 2021): one turn of relative feedback, and a dialogue of five with a simulator.
 
@@ -11,6 +11,10 @@ data/shuffled.<kind>.<split>.json; without that file they are drawn (`draw_first
 
 CIRR (Liu et al. 2021): a reference picture and one sentence; the reference is never ranked. R@1, R@5, R@10 and R@50 in
 the whole split, and R_subset@1, 2, 3 among the other five pictures of its set.
+
+CIRCO (Baldrati et al. 2023): the same, with several right pictures a query. mAP@5, 10, 25 and 50 count all of them,
+R@5, 10, 25 and 50 the one that the sentence was written about; for every semantic aspect that the file names, mAP@10.
+The reference is ranked like any other picture, as in the published code; it is never a right one.
 
 FashionMT (MAI, Chen et al. 2025) and MT Fashion IQ: every turn names a reference picture and a modification, and every
 turn is judged against the picture it leads to, whereas the papers judge only the last. FashionMT: R@1, R@5, R@10, R@20
@@ -32,6 +36,7 @@ from pathlib import Path
 
 from viewfinder.conversation import Like
 from viewfinder.data import Dropped, ReadReport, match_keys, read_captions_csv
+from viewfinder.data.circo import circo_name, has_truths, list_circo_splits, read_circo
 from viewfinder.data.cirr import read_cirr
 from viewfinder.data.fashion_iq import (
     FashionIQ,
@@ -141,6 +146,43 @@ def _find_home(folder: Path) -> Path:
     """The folder itself, or the one in which a catalogue world keeps its queries of this kind."""
     inner = folder / WORLD
     return inner if inner.is_dir() and not any((folder / "captions").glob("cap.rc2.*.json")) else folder
+
+
+CIRCO_METRICS = tuple(f"{measure}@{k}" for measure in ("mAP", "R") for k in (5, 10, 25, 50))
+ASPECT_METRICS = ("mAP@10",)
+
+
+def circo_splits(folder: Path) -> tuple[str, ...]:
+    """The splits of CIRCO's queries whose right pictures are known."""
+    return tuple(split for split in list_circo_splits(folder) if has_truths(folder, split))
+
+
+def circo_note(folder: Path) -> str:
+    """What is to be said of queries whose right pictures are secret; "" if there are none."""
+    secret = [split for split in list_circo_splits(folder) if not has_truths(folder, split)]
+    named = ", ".join(f"annotations/{split}.json" for split in secret)
+    return f"{named} of CIRCO keeps its right pictures secret: its authors' server evaluates it" if secret else ""
+
+
+def circo_tasks(folder: Path, split: str) -> list[Task]:
+    """A task of all queries, and one for each semantic aspect."""
+    read, report = read_circo(folder, split)
+    known = [one for one in read.queries if one.target is not None]
+    aspects = sorted({aspect for one in known for aspect in one.aspects})
+    gallery = tuple(map(circo_name, read.gallery))
+    tasks = []
+    for aspect in ("", *aspects):
+        dialogues = tuple(
+            SearchDialogue(
+                str(one.id), circo_name(one.truths[0]), (Like(circo_name(one.reference), one.caption),),
+                truths=tuple(map(circo_name, one.truths)),
+            )
+            for one in known
+            if not aspect or aspect in one.aspects
+        )  # fmt: skip
+        metrics, name = ASPECT_METRICS if aspect else CIRCO_METRICS, aspect.replace("_", " ")
+        tasks.append(Task("circo", name, split, gallery, dialogues, metrics, reports=() if aspect else (report,)))
+    return tasks
 
 
 FASHIONMT_METRICS = ("R@1", "R@5", "R@10", "R@20", "mean R@1,5,10,20")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -27,6 +28,10 @@ MAX_VALUES = 1_000
 """Values of one fact; the rest is left out."""
 
 
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+"""What no table can hold, and what a terminal would obey; tabs and ends of lines stay."""
+
+
 @dataclass(frozen=True)
 class Fact:
     """The values of one fact as one source has them. `source` is for people: "EXIF DateTimeOriginal", "a.jpg.xmp"."""
@@ -40,7 +45,8 @@ def merge_facts(facts: Iterable[Fact]) -> tuple[Fact, ...]:
     """The facts of several sources, the most trusted first, without repeated values, in the order of `NAMES`.
 
     Of a fact with one value the first source counts; of one in `LIST_NAMES` each source keeps the values that none
-    before it has, compared without regard to capitals.
+    before it has, compared without regard to capitals. Control characters and halves of characters are dropped, also
+    from sources, which have names of files.
 
     >>> merge_facts([Fact("keywords", ("Beach",), "XMP"), Fact("keywords", ("beach", "sun"), "IPTC")])
     (Fact(name='keywords', values=('Beach',), source='XMP'), Fact(name='keywords', values=('sun',), source='IPTC'))
@@ -53,12 +59,12 @@ def merge_facts(facts: Iterable[Fact]) -> tuple[Fact, ...]:
             continue
         values: list[str] = []
         for value in fact.values:
-            text = value.strip()[:MAX_VALUE_LENGTH]
+            text = _CONTROLS.sub("", value[:MAX_VALUE_LENGTH]).strip()
             if text and text.casefold() not in before and len(before) < MAX_VALUES:
                 before.add(text.casefold())
                 values.append(text)
         if values:
-            kept.append(Fact(fact.name, tuple(values), fact.source))
+            kept.append(Fact(fact.name, tuple(values), _CONTROLS.sub("", fact.source)))
     return tuple(sorted(kept, key=lambda fact: NAMES.index(fact.name)))
 
 

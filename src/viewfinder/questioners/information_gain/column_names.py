@@ -29,6 +29,8 @@ COLUMN_QUESTIONS = {
     "taken": "When was it taken?",
     "camera": "Which camera took it?",
     "photographer": "Who took it?",
+    "persons": "Who is on it?",
+    "keywords": "Which of these words fits it?",
     **{name: f"Who is the {name}?" for name in ("artist", "author")},
     "weather": "What is the weather like?",
 }

@@ -154,7 +154,7 @@ class InformationGain:
         return not any(
             view.probabilities_c[codes_c >= 0].sum() >= HALF_KNOWN
             for name, (_, codes_c) in view.columns.items()
-            if name not in FILE_FACTS | DATES and not is_record_column(name)
+            if name not in FILE_FACTS | DATES | view.file_columns and not is_record_column(name)
         )
 
     def _may_ask(

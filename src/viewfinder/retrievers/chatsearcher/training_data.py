@@ -31,7 +31,7 @@ from viewfinder.data.dialogues import Dialogue, read_dialogues, read_visdial
 from viewfinder.data.fashionmt import Transaction, fashionmt_sources, read_transactions
 from viewfinder.data.picture_texts import PICTURES, read_cc3m, read_instruct_pix2pix, read_llava, read_mmc4
 from viewfinder.data.splits import SPLITS, split_reader
-from viewfinder.data.visual_genome import find_layout, list_splits
+from viewfinder.data.visual_genome import find_layout, has_split_lists
 from viewfinder.data.visual_genome.regions import read_picture_ids
 from viewfinder.encoders.features import Features
 from viewfinder.errors import BadInput, EncoderMismatch, UnknownName
@@ -212,7 +212,7 @@ def _choose_split(folder: _Folder, pictures: Sequence[CaptionedPicture]) -> list
     """
     other = {split for split in SPLITS if split != folder.split}
     elsewhere = {PurePosixPath(name).stem for one in _read_transactions(folder.path, other) for name in one.pictures}
-    if list_splits(folder.path):
+    if has_split_lists(folder.path):
         numbers = set(read_picture_ids(find_layout(folder.path).split(folder.split)))
         chosen = [picture for picture in pictures if int(picture.path.stem) in numbers]
     else:

@@ -24,13 +24,13 @@ from typing import TypeVar
 import numpy as np
 from jaxtyping import Float32, Int
 
-from viewfinder.data import read_flickr8k
-from viewfinder.data.catalogue import Catalogue, match_keys, read_catalogue
+from viewfinder.data.captions import has_captioned_pictures, read_captioned
+from viewfinder.data.catalogue import Catalogue, read_catalogue
 from viewfinder.data.fashion_iq import fashion_kinds, read_fashion_iq
 from viewfinder.data.files import read_keys
+from viewfinder.data.matching import match_keys
 from viewfinder.data.splits import SPLITS, split_reader
 from viewfinder.encoders.features import Features
-from viewfinder.encoders.features.store import IMAGES
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.retrievers.shared.numpy_network import split_words
 from viewfinder.retrievers.shared.train_plan import TrainPlan
@@ -96,7 +96,6 @@ def column_labels(catalogue: Catalogue) -> list[tuple[str, ...]]:
 OTHERS = "others"
 """The kind of pictures that a folder in the format of Fashion IQ describes, but lists in none of its kinds."""
 
-CAPTIONS = "captions.csv"
 
 Name = TypeVar("Name", str, Path)
 
@@ -179,7 +178,7 @@ def read_garments(plan: TrainPlan, split: str, kinds: tuple[str, ...]) -> Garmen
 
 def _list_kinds(folder: Path, split: str) -> list[str]:
     """The kinds of a folder that have data in a split."""
-    described = (folder / CAPTIONS).is_file() and (folder / IMAGES).is_dir()
+    described = has_captioned_pictures(folder)
     if _is_fashion_iq(folder):
         kinds = [kind for kind, splits in fashion_kinds(folder).items() if split in splits]
         return [*kinds, OTHERS] if described else kinds
@@ -299,11 +298,11 @@ class _Source:
     @cached_property
     def _captioned(self) -> tuple[PictureLabels, list[int]]:
         """The captions of each picture, by its row; and the rows of the pictures of the split."""
-        if not ((self.folder / CAPTIONS).is_file() and (self.folder / IMAGES).is_dir()):
+        if not has_captioned_pictures(self.folder):
             return {}, []
-        pictures, report = read_flickr8k(self.folder)
+        pictures, report = read_captioned(self.folder)
         if report.dropped:
-            self.notify(f"{self.folder / CAPTIONS}: {report}")
+            self.notify(f"{self.folder}, captions: {report}")
         rows = self._find_rows(picture.path for picture in pictures)
         said = {
             rows[picture.path]: tuple(dict.fromkeys(caption.lower() for caption in picture.captions))

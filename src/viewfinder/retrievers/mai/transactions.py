@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Bool, Float16, Float32, Int
 from torch import Tensor
 
-from viewfinder.data import read_flickr8k
+from viewfinder.data.captions import has_captions, read_captioned
 from viewfinder.data.fashionmt import Transaction
 from viewfinder.data.splits import split_reader
 from viewfinder.encoders.features import Features
@@ -26,8 +26,6 @@ from viewfinder.retrievers.mai.texts import draw_clauses, modification_text
 from viewfinder.retrievers.shared.numpy_network import split_words
 from viewfinder.retrievers.shared.train_plan import TrainPlan, read_transaction_rows
 from viewfinder.wording.modifications import ORDINALS, parse_ordinal_reference, split_modification
-
-CAPTIONS = "captions.csv"
 
 TURNS, STARTS = 3, 4
 """Turns of a dialogue about captioned pictures, and how many dialogues start with each picture."""
@@ -73,7 +71,7 @@ class TrainingTransactions:
 def read_training_transactions(plan: TrainPlan, split: str, preset: MaiPreset) -> TrainingTransactions:
     """The transactions of a split in all data sets of a plan; what is left out is reported.
 
-    A folder without transactions that holds captioned pictures (captions.csv beside images/) gives dialogues about
+    A folder without transactions that holds captioned pictures gives dialogues about
     these, one picture after the other, each turn describing the next one.
 
     Raises:
@@ -82,7 +80,7 @@ def read_training_transactions(plan: TrainPlan, split: str, preset: MaiPreset) -
     """
     parts = []
     for folder in plan.data:
-        captioned = (folder / CAPTIONS).is_file() and not any((folder / "modifiers").glob("*_*_cap.json"))
+        captioned = has_captions(folder) and not any((folder / "modifiers").glob("*_*_cap.json"))
         parts.append((_read_captioned if captioned else _read_recorded)(plan, folder, split, preset))
     if not any(part.said for part in parts):
         raise BadInput(
@@ -117,7 +115,7 @@ def _read_recorded(plan: TrainPlan, folder: Path, split: str, preset: MaiPreset)
 def _read_captioned(plan: TrainPlan, folder: Path, split: str, preset: MaiPreset) -> TrainingTransactions:
     """`STARTS` dialogues a picture, drawn with a seed of their own. A picture's caption is its first one."""
     found = plan.vectors(folder, regions=preset.model.image != "whole")
-    pictures, _ = read_flickr8k(folder)
+    pictures, _ = read_captioned(folder)
     known: dict[int, tuple[str, ...]] = {}
     split_of = split_reader(folder)
     for picture in pictures:

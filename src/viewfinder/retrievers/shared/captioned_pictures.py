@@ -19,7 +19,7 @@ import numpy as np
 from jaxtyping import Float16, Float32, Int, Num
 
 from viewfinder.data.captions import has_captions, read_captioned
-from viewfinder.data.splits import SPLITS, split_reader
+from viewfinder.data.splits import SPLITS, choose_split, survey_captions
 from viewfinder.data.visual_genome import (
     Vocabulary,
     build_vocabulary,
@@ -216,17 +216,19 @@ def _read_split(data: Path, split: str, notify: Notify) -> tuple[list[_Captioned
         raise UnknownName(f"{data}: no split is called {split!r}; there are: {', '.join(SPLITS)}")
     if not has_captions(data):
         raise BadInput(
-            f"{data}: nothing to learn from here; needed are region descriptions (rg_jsons/ and caches/ as Visual "
-            "Genome's), captions.csv beside images/, or annotations/captions_*.json as COCO's"
+            f"{data}: nothing to learn from here; needed are region descriptions (Visual Genome's "
+            "region_descriptions.json, or rg_jsons/ and caches/), captions.csv beside images/, COCO's "
+            "annotations/captions_*.json, or the files of Flickr8k, Flickr30k or Karpathy's splits"
         )
     pictures, report = read_captioned(data)
     notify(f"{data}: {report}")
-    said = [tuple(dict.fromkeys(caption.lower() for caption in picture.captions)) for picture in pictures]
-    split_of = split_reader(data)
-    chosen = [place for place, picture in enumerate(pictures) if split_of(picture.path) == split]
+    said = {one.path: tuple(dict.fromkeys(caption.lower() for caption in one.captions)) for one in pictures}
+    chosen = choose_split(data, pictures, split)
     if not chosen:
-        raise BadInput(f"{data}: {len(pictures)} pictures are too few to have a part for {split!r}; some 50 are enough")
-    return [_Captioned(pictures[at].path, said[at]) for at in chosen], min(MAX_CAPTIONS, median_low(map(len, said)))
+        what = f"none of its {len(pictures)} pictures is for {split!r}"
+        raise BadInput(f"{data}: {what}; some 50 are enough to split by name: {survey_captions(data)}")
+    turns = min(MAX_CAPTIONS, median_low(map(len, said.values())))
+    return [_Captioned(one.path, said[one.path]) for one in chosen], turns
 
 
 DETECTOR_VERSION = f"visual-genome-{REGIONS}x{WIDTH}-1"

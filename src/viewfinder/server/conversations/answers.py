@@ -36,6 +36,7 @@ from viewfinder.conversation import (
 from viewfinder.errors import BadInput, EmptyQuery
 from viewfinder.query import Part, Query
 from viewfinder.search.gallery import Gallery
+from viewfinder.search.listing import list_hits, order_by_date
 from viewfinder.search.ranking import Ranking
 from viewfinder.server.conversations import schemas
 from viewfinder.server.conversations.pools import RetrieverPool, choose_picture_bias
@@ -44,6 +45,7 @@ from viewfinder.server.database import SessionRow
 from viewfinder.server.pictures.library import make_hits, next_cursor, parse_cursor
 from viewfinder.session.resolve import ImageFile
 from viewfinder.session.session import Session
+from viewfinder.store.snapshot import Snapshot
 from viewfinder.wording.clauses import Clauses, split_clauses
 
 if TYPE_CHECKING:
@@ -238,6 +240,8 @@ def search_once(retrievers: RetrieverPool, uploads: Uploads, caller: Caller, giv
     """
     started = time.perf_counter()
     retriever, gallery = retrievers.retriever(given.retriever), retrievers.gallery(given.retriever)
+    if given.where and given.like is None and given.show is None and not (given.text.strip() or given.without.strip()):
+        return _list_by_date(gallery.snapshot, given, started)
     conversation = Conversation()
     image_file = partial(uploads.find, may_see=caller.may_see)
     for turn in _parse_search(given, gallery, image_file):
@@ -251,9 +255,25 @@ def search_once(retrievers: RetrieverPool, uploads: Uploads, caller: Caller, giv
         image_file=image_file,
         whose=caller.token or "",
         picture_bias=choose_picture_bias(retriever, None, pictures_alone=True),
+        fold=given.fold,
     )
     page = read_page(session.ranking(), given.n, parse_cursor(given.cursor), why=given.why)
     return SearchResults(**page, elapsed_ms=milliseconds_since(started))
+
+
+def _list_by_date(snapshot: Snapshot, given: SearchIn, started: float) -> SearchResults:
+    """Pictures that meet the filters of a search for nothing else, the newest first."""
+    rows, start = order_by_date(snapshot, given.where), parse_cursor(given.cursor)
+    shown = rows[start : start + given.n]
+    hits = list_hits(snapshot, shown, start)
+    return SearchResults(
+        verdict="found" if rows else "nothing",
+        results=make_hits(snapshot, hits, {hit.id: hit.why for hit in hits} if given.why else None, rows=shown),
+        total=len(rows),
+        next=next_cursor(start + len(hits), len(rows)),
+        adapters=[],
+        elapsed_ms=milliseconds_since(started),
+    )
 
 
 def _parse_search(given: SearchIn, gallery: Gallery, image_file: ImageFile) -> list[Turn]:
@@ -271,7 +291,7 @@ def _parse_search(given: SearchIn, gallery: Gallery, image_file: ImageFile) -> l
     elif given.text.strip():
         first = Say(given.text)
     else:
-        raise EmptyQuery("nothing to look for: give a few words, or a picture")
+        raise EmptyQuery("nothing to look for: give a few words, a picture, or filters alone")
     return [first, *([Reject(text=given.without)] if given.without.strip() else [])]
 
 

@@ -234,6 +234,7 @@ class Hit(Card):
     score: float
     match: Literal["likely", "maybe", "unlikely"]
     why: dict[str, Any] | None = None
+    others: list[str] = Field([], description="the other pictures of its product, if the search folds them")
 
 
 class Belief(BaseModel):
@@ -339,6 +340,8 @@ class FoundAnswer(BaseModel):
 class SearchIn(Strict):
     """One search without a conversation: words, a picture of the library (`like`), an upload (`show`), or a mixture.
 
+    With `where` alone: the pictures that meet it, the newest first, those without a date last; `why` has the date.
+
     `attributes` as in `LikeTurn`.
     """
 
@@ -352,6 +355,7 @@ class SearchIn(Strict):
     n: Annotated[int, Field(ge=1, le=500)] = 50
     cursor: Annotated[str, StringConstraints(max_length=200)] | None = None
     why: bool = True
+    fold: bool = Field(False, description="of the pictures of one product only the best is a result")
 
 
 class SearchResults(BaseModel):

@@ -45,10 +45,12 @@ def report_failure(path: str | Path, reason: str) -> dict[str, str]:
 
 
 def report_adding(report: AddReport) -> dict[str, Any]:
-    """Counts, notes, and the first failures."""
+    """Counts, notes, and the first failures; of what was left out on purpose no places, only numbers."""
     counts = ("found", "added", "changed", "moved", "unchanged", "duplicates", "quarantined", "described")
     return {
         **{name: getattr(report, name) for name in counts},
+        **{name: dict(getattr(report, name)) for name in ("passed_over", "sidecars", "lacking")},
+        "left_out": {why: {"files": left.files, "folders": left.folders} for why, left in report.left_out.items()},
         "notes": [hide_paths(line) for line in report.notes],
         "failures": [report_failure(failure.path, failure.reason) for failure in report.failures[:LISTED]],
     }

@@ -42,6 +42,7 @@ def _find_kinds(columns: Sequence[AttributeColumn]) -> list[str]:
         column
         for column in columns
         if column.name not in FACTS
+        and not column.of_files
         and not is_record_column(column.name)
         and column.tells_kinds
         and column.numbers_v is None

@@ -17,7 +17,8 @@ from pydantic import TypeAdapter
 
 from viewfinder.conversation import Conversation, Like
 from viewfinder.errors import BadInput, PictureError
-from viewfinder.pictures import picture_id
+from viewfinder.pictures import FoundFile, Stretch, picture_id, read_one
+from viewfinder.pictures.pixel_hashes import is_same_picture
 from viewfinder.retrievers import Composer
 from viewfinder.search import hits as results
 from viewfinder.search import ranking
@@ -35,6 +36,7 @@ from viewfinder.server.pictures.schemas import (
     Facts,
     FailedFile,
     Failures,
+    KnownFact,
     NumberRange,
     PictureDetails,
     Root,
@@ -59,6 +61,7 @@ FORMATS: dict[str, tuple[str, str]] = {
     "TIFF": ("tif", "image/tiff"),
     "AVIF": ("avif", "image/avif"),
     "HEIF": ("heic", "image/heic"),
+    "JXL": ("jxl", "image/jxl"),
     "RAW": ("dng", "image/x-adobe-dng"),
 }
 """The file name ending of each format, and its media type."""
@@ -101,6 +104,13 @@ def is_in_library(library: Library, picture: str) -> bool:
     return snapshot is not None and row is not None and next(snapshot.files_there(row), None) is not None
 
 
+def find_same_pixels(library: Library, pixel_hash: str) -> str | None:
+    """The id of the picture that a file of this pixel hash is; None if the library does not know it."""
+    snapshot = current_snapshot(library)
+    row = None if snapshot is None else snapshot.row_with_pixels(pixel_hash)
+    return None if snapshot is None or row is None else snapshot.ids[row]
+
+
 # -- cards
 
 _HITS = TypeAdapter(list[Hit])  # all of a page at once: one by one takes half as long again
@@ -120,7 +130,14 @@ def make_hits(
     told = why or {}
     return _HITS.validate_python(
         [
-            {**card, "rank": hit.rank, "score": hit.score, "match": hit.match, "why": told.get(hit.id)}
+            {
+                **card,
+                "rank": hit.rank,
+                "score": hit.score,
+                "match": hit.match,
+                "why": told.get(hit.id),
+                "others": list(hit.others),
+            }
             for card, hit in zip(known, hits, strict=True)
         ]
     )
@@ -220,6 +237,10 @@ def describe_picture(library: Library, picture: str, *, originals: bool) -> Pict
             to_unicode(name): [to_unicode(value) for value in values]
             for name, values in snapshot.attributes(row).items()
         },
+        known=[
+            KnownFact(name=it.name, values=list(map(to_unicode, it.values)), source=to_unicode(it.source))
+            for it in snapshot.known(row)
+        ],
         tags=_likeliest_tags(gallery, row),
         original=originals,
     )
@@ -261,7 +282,7 @@ def find_original(library: Library, picture: str) -> Original:
             content = hash_file(path, status.st_size, status.st_mtime_ns, status.st_ino)
         except OSError:
             continue
-        if content == picture:
+        if content == picture or is_same_picture(_hash_pixels(path, content), gallery.snapshot.pixel_hash(row)):
             name = PurePath(gallery.snapshot.paths(row)[0]).name if path.name == picture else path.name
             return Original(path, to_unicode(name), FORMATS[gallery.snapshot.facts(row)["format"]][1])
     if not there:
@@ -273,6 +294,15 @@ def find_original(library: Library, picture: str) -> Original:
 def hash_file(path: Path, size: int, mtime_ns: int, inode: int) -> str:
     """The hash of a file's content, read again only if its size, time of change or inode is another."""
     return picture_id(path.read_bytes())
+
+
+@lru_cache(maxsize=4096)
+def _hash_pixels(path: Path, content: str) -> str:
+    """The pixel hash of a file of this content; "" if it cannot be read."""
+    try:
+        return read_one(FoundFile(path, 0, 0, facts_only=True), Stretch()).pixel_hash
+    except PictureError:
+        return ""
 
 
 def picture_gone(picture_id: str) -> Problem:
@@ -321,6 +351,10 @@ def list_failures(library: Library, n: int, cursor: str | None) -> Failures:
     return Failures(failures=page, total=len(found), next=next_cursor(start + n, len(found)))
 
 
+NO_FACETS = frozenset({"latitude", "longitude", "title", "description"})
+"""What files tell and nobody picks from a list; all of it can be filtered by nevertheless."""
+
+
 def count_facets(library: Library, where: Mapping[str, str]) -> Facets:
     """Filters to choose from, each column's counts under the filters of all *other* columns.
 
@@ -335,7 +369,8 @@ def count_facets(library: Library, where: Mapping[str, str]) -> Facets:
     columns = [
         column
         for column in snapshot.all_columns
-        if column.tells_kinds or column.numbers_v is not None or column.name in met
+        if (column.tells_kinds or column.numbers_v is not None or column.name in met)
+        and (column.name not in NO_FACETS or not column.of_files or column.name in met)
     ]
     listed = [
         count_facet(column, _all_but(met, column.name, len(snapshot)), chosen.get(column.name)) for column in columns

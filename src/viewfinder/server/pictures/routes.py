@@ -212,9 +212,9 @@ async def add_picture(request: Request, caller: Admin, services: WithServices) -
     """It is checked and kept at once; a job adds it. `job` is null if the library has it already."""
     settings, folder = services.settings, pictures_folder(services.library)
     given = await receive_file(request, folder, settings.upload_bytes, services.pool)
-    name = await services.thumbnails.aside.run(keep_for_adding, services.library, given, settings)
+    picture, name = await services.thumbnails.aside.run(keep_for_adding, services.library, given, settings)
     job = None if name is None else await services.pool.run(services.jobs.submit, "add", {"uploaded": name})
-    return AddedPicture(picture=given.picture, job=None if job is None else job.id)
+    return AddedPicture(picture=picture, job=None if job is None else job.id)
 
 
 @router.post(

@@ -22,10 +22,19 @@ class Facts(BaseModel):
     folder: str | None = Field(description="the last name of the folder it lies in")
 
 
+class KnownFact(BaseModel):
+    """What a file or a sidecar says of a picture; `source` names the field, or the sidecar."""
+
+    name: str
+    values: list[str]
+    source: str
+
+
 class PictureDetails(BaseModel):
     """The facts of a picture.
 
-    `attributes`: its values in the catalogue. `tags`: seen by the encoder: group -> the likeliest answer, its chance.
+    `attributes`: its values in the catalogue. `known`: what its files say of it: keywords, rating, place and so on.
+    `tags`: seen by the encoder: group -> the likeliest answer, its chance.
     """
 
     id: str
@@ -33,6 +42,7 @@ class PictureDetails(BaseModel):
     facts: Facts
     captions: list[str]
     attributes: dict[str, list[str]]
+    known: list[KnownFact]
     tags: dict[str, tuple[str, float]]
     original: bool = Field(description="whether the file itself may be fetched")
 

@@ -32,13 +32,14 @@ if TYPE_CHECKING:
 class PictureSource:
     """The files of a picture, looked for when needed, of which any will do for its copies, and where those are kept.
 
-    `longest` is the longer side of the picture in pixels.
+    `longest` is the longer side of the picture in pixels, `pixel_hash` that of its data ("" where it is not known).
     """
 
     picture: str
     find_files: Callable[[], Iterable[Path]]
     longest: int
     cache: Path
+    pixel_hash: str = ""
 
 
 class Thumbnails:
@@ -74,7 +75,8 @@ class Thumbnails:
         gallery, row = find_picture(self._library, picture_id)
         facts = gallery.snapshot.facts(row)
         find_files = partial(gallery.snapshot.files_there, row)
-        return PictureSource(picture_id, find_files, max(facts["width"], facts["height"]), self._cache)
+        longest = max(facts["width"], facts["height"])
+        return PictureSource(picture_id, find_files, longest, self._cache, gallery.snapshot.pixel_hash(row))
 
     def read_copy(self, source: PictureSource, size: int) -> bytes | None:
         """A copy, if it was made before; else None."""
@@ -142,7 +144,7 @@ def _load_any(source: PictureSource, longest: int) -> bytes:
         if file.is_file():
             there.append(file)
             with suppress(PictureError):
-                return load_thumbnail(file, source.picture, source.cache, longest=longest)
+                return load_thumbnail(file, source.picture, source.cache, longest=longest, pixel_hash=source.pixel_hash)
     if not there:
         raise picture_gone(source.picture)
     raise picture_changed(there[0])

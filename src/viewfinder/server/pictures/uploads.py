@@ -32,7 +32,7 @@ from viewfinder.pictures import AtMost, DecodedFile, Limits, decode_one
 from viewfinder.pictures.thumbnails import PLACEHOLDER, SIZES, cache_thumbnails, thumbnail_path
 from viewfinder.server.access.bodies import ENVELOPE
 from viewfinder.server.database.records import UploadRow, UploadRows
-from viewfinder.server.pictures.library import FORMATS, is_in_library
+from viewfinder.server.pictures.library import FORMATS, find_same_pixels, is_in_library
 from viewfinder.server.pictures.thumbnails import PictureSource
 from viewfinder.server.problems import Problem, not_found
 from viewfinder.store.removal import SENT
@@ -324,8 +324,10 @@ def pictures_folder(library: Library) -> Path:
     return library.folder / SENT
 
 
-def keep_for_adding(library: Library, given: ReceivedFile, settings: ServerSettings) -> str | None:
-    """The name under which the file now lies in `pictures_folder`; None if the library has a file of this picture.
+def keep_for_adding(library: Library, given: ReceivedFile, settings: ServerSettings) -> tuple[str, str | None]:
+    """The id that the picture has or will have, and the name under which the file now lies in `pictures_folder`.
+
+    The name is None if the library has a file of this very content.
 
     Raises:
         PictureError: it is no picture, or over a limit; the file is removed.
@@ -333,9 +335,9 @@ def keep_for_adding(library: Library, given: ReceivedFile, settings: ServerSetti
     try:
         picture = decode_upload(given, settings)
         if is_in_library(library, given.picture):
-            return None
+            return given.picture, None
         name = f"{given.picture}.{FORMATS[picture.facts.format][0]}"
         given.path.replace(pictures_folder(library) / name)
-        return name
+        return find_same_pixels(library, picture.pixel_hash) or given.picture, name
     finally:
         given.discard()

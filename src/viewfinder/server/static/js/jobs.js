@@ -108,7 +108,7 @@ class Jobs extends HTMLElement {
       await addPictures([...input.files]);
       input.value = "";
     };
-    const input = element("input", { type: "file", multiple: true, accept: "image/*,.heic,.avif,.dng", class: "unseen", id: "add-pictures", onchange: chosen });
+    const input = element("input", { type: "file", multiple: true, accept: "image/*,.heic,.hif,.avif,.jxl,.dng", class: "unseen", id: "add-pictures", onchange: chosen });
     return element("label", { class: "file-button", for: "add-pictures" }, input, ...labelled("upload", t("jobs.upload")));
   }
 

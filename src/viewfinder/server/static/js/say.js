@@ -15,7 +15,7 @@ class Say extends HTMLElement {
       rows: "1", "aria-label": t("say.label"), maxlength: "2000", autocomplete: "off", enterkeyhint: "send",
       oninput: () => this.typed(), onkeydown: (event) => this.pressed(event),
     });
-    this.file = element("input", { type: "file", accept: "image/*,.heic,.avif,.dng", class: "unseen", tabindex: "-1", "aria-label": t("say.attach"),
+    this.file = element("input", { type: "file", accept: "image/*,.heic,.hif,.avif,.jxl,.dng", class: "unseen", tabindex: "-1", "aria-label": t("say.attach"),
       onchange: () => this.show(this.file.files) });
     this.pill = element("div", { class: "pill" });
     this.seen = element("vf-attributes", { hidden: true });
@@ -114,7 +114,7 @@ class Say extends HTMLElement {
   /** @param {FileList | File[] | null | undefined} files */
   async show(files) {
     const given = [...(files ?? [])];
-    const file = given.find((each) => each.type.startsWith("image/") || /\.(heic|heif|avif|dng|tiff?)$/i.test(each.name));
+    const file = given.find((each) => each.type.startsWith("image/") || /\.(heic|heif|hif|avif|jxl|dng|tiff?)$/i.test(each.name));
     // So that the same file can be chosen again; `files` may be the list that this empties.
     this.file.value = "";
     if (!file) {
