@@ -21,8 +21,8 @@ from viewfinder.wording.times import TimeCondition
 WRONG_FACT = 0.002
 """How often what is said of a picture's time, place, people, camera or file does not hold for the one that is meant."""
 
-MIN_SHARE, MAX_SHARE = 0.02, 0.98
-"""Bounds of the share of pictures that a fact holds for, where it is not known of a picture."""
+MIN_SHARE, MAX_SHARE = 0.02, 0.2
+"""Bounds of the chance that a fact holds for a picture of which that is not known."""
 
 MAX_TALL_RATIO, MIN_WIDE_RATIO, MAX_SQUARE_RATIO, MIN_PANORAMA_RATIO = 0.95, 1.05, 1.05, 2.0
 """Width over height of upright, wide, square and panoramic pictures."""
