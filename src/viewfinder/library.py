@@ -212,7 +212,7 @@ class Library:
 
         Raises BadInput: there is no such path or fact, or a table is damaged.
         """
-        from viewfinder.store.descriptions import check_tables, read_tables, record_tables
+        from viewfinder.store.descriptions import check_tables, plan_tables, read_tables, record_tables
         from viewfinder.store.ingest import Ingest
         from viewfinder.store.known_facts import parse_leave_out
 
@@ -228,15 +228,20 @@ class Library:
                     f"{url}: pictures in object storage are read by a cluster: `viewfinder add {url} --ray local`"
                 )
         check_type("include", include, list, tuple)
+        tables = read_tables(captions, catalogue, key)  # before anything is added: damage is reported at once
+        listed: list[Path] = []
+        if tables and all(parse_url(root) is None for root in roots):  # object storage takes long to list
+            listed = [it.path for it in scan(roots, follow_links=follow_links, include=include).files]
+            if listed or not roots:  # else adding says that there are no pictures
+                check_tables(tables, self.store, listed)
         if dry_run:
             kept_out = self.settings.leave_out if left_out is None else left_out
-            planned = Ingest(self.store, self.encoder, follow_links=follow_links, include=include, leave_out=kept_out)
-            return planned.plan(roots)
-        tables = read_tables(captions, catalogue, key)  # before anything is added: damage is reported at once
-        if tables and all(parse_url(root) is None for root in roots):  # object storage takes long to list
-            files = scan(roots, follow_links=follow_links, include=include).files
-            if files or not roots:  # else adding says that there are no pictures
-                check_tables(tables, self.store, [file.path for file in files])
+            ingest = Ingest(self.store, self.encoder, follow_links=follow_links, include=include, leave_out=kept_out)
+            report = ingest.plan(roots)
+            if tables:
+                report.described, notes = plan_tables(tables, self.store, listed)
+                report.notes += notes
+            return report
         self.encoder.pictures([])  # the first use loads a network, which must not happen under the lock
         with self.store.writing():
             self._refresh_settings()

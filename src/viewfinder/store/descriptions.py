@@ -69,7 +69,11 @@ class PictureTable:
 
     def match(self, rows: Sequence[PictureRow]) -> tuple[dict[Path, list[Entry]], list[str]]:
         """The entries about each file, and notes on the others; a key may also be the id of a picture."""
-        finder = self.finder((Path(file.path) for row in rows for file in row.files), list_ids(rows))
+        return self.match_files((Path(file.path) for row in rows for file in row.files), list_ids(rows))
+
+    def match_files(self, paths: Iterable[Path], ids: Mapping[str, str]) -> tuple[dict[Path, list[Entry]], list[str]]:
+        """`match` for files, whether they are in the library or not yet."""
+        finder = self.finder(paths, ids)
         entries, left_out = self.read_entries(finder)
         keys = [key for entry in entries for key in entry.keys]
         said = [(entry.captions, entry.values) for entry in entries for _ in entry.keys]
@@ -166,13 +170,25 @@ def check_tables(tables: Sequence[PictureTable], store: Store, found: Iterable[P
     Raises:
         BadInput: one is about none; the message shows some of its values and some files.
     """
-    if not tables:
-        return
-    rows = store.rows()
-    paths = [*(Path(file.path) for row in rows for file in row.files), *found]
-    ids = list_ids(rows)
+    paths, ids = _list_known(store, found)
     for table in tables:
         table.check(paths, ids)
+
+
+def plan_tables(tables: Sequence[PictureTable], store: Store, found: Iterable[Path] = ()) -> tuple[int, list[str]]:
+    """How many files of the library, and of those found, tables are about, and notes on entries about none."""
+    paths, ids = _list_known(store, found)
+    told, notes = set[Path](), list[str]()
+    for table in tables:
+        matched, more = table.match_files(paths, ids)
+        told.update(matched)
+        notes += more
+    return len(told), notes
+
+
+def _list_known(store: Store, found: Iterable[Path]) -> tuple[list[Path], dict[str, str]]:
+    rows = store.rows()
+    return [*(Path(file.path) for row in rows for file in row.files), *found], list_ids(rows)
 
 
 def record_tables(store: Store, tables: Sequence[PictureTable]) -> tuple[int, list[str]]:
