@@ -91,3 +91,9 @@ def test_a_value_that_very_many_pictures_have_is_no_product(library: Library, mo
     monkeypatch.setattr("viewfinder.search.products.MAX_PRODUCT_PICTURES", 5)
     describe(library, product_id=["all"] * 20 + ["p"] * 3 + [""] * 7)
     assert len(library.find("red", n=30)) == 28
+
+
+def test_photographs_of_one_person_are_no_product(library: Library) -> None:
+    describe(library, handle=["@anna"] * 10 + ["@ben"] * 20, title=[f"t{at}" for at in range(30)])
+    describe(library, Handle=["anna"] * 10 + ["ben"] * 20)
+    assert len(library.find("red", n=30)) == 30

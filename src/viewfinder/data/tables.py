@@ -304,6 +304,8 @@ def format_value(value: object) -> str:
     if isinstance(value, bytes):
         return ""
     text = str(value).strip()
+    if not text.isascii():  # half of a surrogate pair, which JSON can escape, is no text
+        text = text.encode("utf-8", "replace").decode("utf-8")
     return "" if text in MISSING and not isinstance(value, str) else text
 
 
@@ -376,8 +378,8 @@ def _find_delimiter(lines: Sequence[str], keys: Sequence[str]) -> str:
     for delimiter in DELIMITERS:
         try:
             rows = list(csv.reader(sample, delimiter=delimiter))
-        except csv.Error:  # a field that is too long
-            rows = list(csv.reader(sample[:1], delimiter=delimiter))
+        except csv.Error:  # a field that is too long: the header alone
+            rows = [line.split(delimiter) for line in sample[:1]]
         names = [name.strip().casefold() for name in rows[0]] if rows else []
         fit = sum(len(row) == len(names) for row in rows[1:])
         merits[delimiter] = any(it in keys for it in names), len(names) > 1 and fit * 2 >= len(rows) - 1, len(names)

@@ -79,6 +79,8 @@ class PictureTable:
         said = [(entry.captions, entry.values) for entry in entries for _ in entry.keys]
         found = finder.index.match(keys)
         notes = [*self.note_left_out(left_out), *self._note_strangers(keys, found)]
+        if not self.table.rows:
+            notes.append(f"{self.name}: it has no rows")
         return {path: [said[at] for at in positions] for path, positions in found.files.items()}, notes
 
     def note_left_out(self, left_out: Sequence[Dropped]) -> list[str]:
