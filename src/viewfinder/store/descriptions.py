@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Literal
 
 from viewfinder.errors import check_path, check_type
 from viewfinder.store.rows import PictureRow
@@ -155,7 +155,7 @@ def _read_table(
         path = check_path(kind, given)
         made = PictureTable(path.name, kind, read_any_table(path, keys), keys, path.absolute().parent)
     else:
-        made = PictureTable(kind, kind, make_rows_table(kind, cast(Rows, given)), keys)
+        made = PictureTable(kind, kind, make_rows_table(kind, given), keys)
     for name in keys:
         find_column(made.table, name)  # a misspelt name is reported at once
     return made
