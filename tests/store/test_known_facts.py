@@ -516,6 +516,7 @@ def test_a_library_keeps_its_setting(tmp_path: Path, monkeypatch: pytest.MonkeyP
     library = Library.open(tmp_path / "library")
     library.add(folder)
     assert library.settings.leave_out == ("rating",)
+    assert (library.status()["facts_of_files"], library.status()["facts_left_out"]) == (["keywords"], ["rating"])
     library.add(folder, leave_out=["none"])
     assert {fact.name for row in library for fact in row.known} == {"keywords", "rating"}
     assert set(NAMES) >= {"keywords", "rating"}
