@@ -473,7 +473,7 @@ class Ingest:
         files = (*(old for old in row.files if old.path != file.path), file)
         size = outcome.size if len(files) == 1 else row.bytes
         row = replace(row, files=files, bytes=size, pixels=pixels or outcome.pixel_hash or None)
-        return replace(row, **{name: self._find_text(row, name) for name in ("captured", "camera")})
+        return replace(row, captured=self._find_text(row, "captured"), camera=self._find_text(row, "camera"))
 
     def _find_text(self, row: PictureRow, name: str) -> str | None:
         """A fact of a picture that has a column of its own."""
