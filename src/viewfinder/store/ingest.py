@@ -331,11 +331,13 @@ class Ingest:
         if turned:  # before the rows: what is cut short can be repeated
             self._store.forget_vectors(turned, kept=vectors)
             delete_thumbnails(self._store.folder, turned)
+        changed = [self._rows[picture] for picture in sorted(touched - new.keys())]
         if new:
             self._store.keep_originals({picture: read.path for picture, read in new.items() if picture not in turned})
-            self._store.add([self._rows[picture] for picture in new], vectors)
+            self._store.add([self._rows[picture] for picture in new], vectors, changed)
             self._manifest.add_vectors((picture, self._rows[picture].pixels or "") for picture in new)
-        self._store.replace([self._rows[picture] for picture in sorted(touched - new.keys())])
+        else:
+            self._store.replace(changed)
 
     def _find_vectors(
         self, batch: _PictureBatch
