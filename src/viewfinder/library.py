@@ -50,7 +50,14 @@ from viewfinder.store.bucket import PULLING, URL_FILE, find_bucket, place_name
 from viewfinder.store.objects import parse_url
 from viewfinder.store.regions import StoredVectors
 from viewfinder.store.reports import AddReport, FillReport, Progress, RepairReport
-from viewfinder.store.rows import Failure, PictureRow, describe_pictures, to_frame, to_values
+from viewfinder.store.rows import (
+    Failure,
+    PictureRow,
+    describe_pictures,
+    list_fact_names,
+    to_frame,
+    to_values,
+)
 from viewfinder.store.settings import LIBRARY_FORMAT, SETTINGS, Settings, add_roots, read_settings, write_settings
 from viewfinder.store.snapshot import Snapshot, read_generation
 from viewfinder.store.snapshot_files import load_snapshot
@@ -381,6 +388,8 @@ class Library:
             "with_captions": sum(bool(row.captions) for row in rows),
             "with_regions": len(self.store.pictures_with_regions()),
             "catalogue_columns": sorted({name for row in rows for name in row.attributes}),
+            "facts_of_files": list_fact_names(rows),
+            "facts_left_out": list(self.settings.leave_out),
             "failures": len(self.store.failures()),
             "encoder": self.settings.encoder,
             "space": self.space,

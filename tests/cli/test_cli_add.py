@@ -205,14 +205,14 @@ def test_pictures_that_need_an_extra_are_told_by_kind_with_the_line_that_mends_i
     told = "not read: 2 .jxl: pip install 'viewfinder[jxl]', with the pip beside this viewfinder"
     assert told in viewfinder("add", folder, "--library", library, "--dry-run").out
     reason = formats.READER_EXTRAS["pillow_jxl"]
-    decode = Decoders.decode
+    read = Decoders.read
 
-    def decode_without_extra(self: Decoders, *given: Any, **more: Any) -> Iterator[Outcome]:
-        for outcome in decode(self, *given, **more):
+    def read_without_extra(self: Decoders, *given: Any, **more: Any) -> Iterator[Outcome]:
+        for outcome in read(self, *given, **more):
             is_refused = outcome.path.suffix.lower() == ".jxl"
             yield BadFile(outcome.path, outcome.size, outcome.mtime_ns, reason) if is_refused else outcome
 
-    monkeypatch.setattr(Decoders, "decode", decode_without_extra)
+    monkeypatch.setattr(Decoders, "read", read_without_extra)
     outcome = viewfinder("add", folder, "--library", library)
     assert outcome.code == 3
     assert outcome.out.splitlines()[1] == told
