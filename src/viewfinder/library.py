@@ -34,7 +34,7 @@ from viewfinder.errors import (
     check_path,
     check_type,
 )
-from viewfinder.pictures import BadFile, absolute_root, scan
+from viewfinder.pictures import BadFile, absolute_root
 from viewfinder.questioners import QuestionerChoice
 from viewfinder.retrievers import Composer, Retriever, RetrieverClass, load_retriever
 from viewfinder.search.gallery import Gallery
@@ -219,6 +219,7 @@ class Library:
 
         Raises BadInput: there is no such path or fact, or a table is damaged.
         """
+        from viewfinder.pictures.scan import scan
         from viewfinder.store.descriptions import check_tables, plan_tables, read_tables, record_tables
         from viewfinder.store.ingest import Ingest
         from viewfinder.store.known_facts import parse_leave_out

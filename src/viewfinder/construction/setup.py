@@ -302,7 +302,7 @@ def _compute_vectors(
 
 def _read_gallery_folder(folder: Path, captioned: bool) -> _Brought:
     """The captioned pictures of a folder, or all if a model looks at them."""
-    from viewfinder.pictures import scan
+    from viewfinder.pictures.scan import scan
 
     if captions.has_captions(folder):
         pictures, _ = read_captioned(folder, "all", prefix=GALLERY)

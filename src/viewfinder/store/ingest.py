@@ -38,7 +38,8 @@ from viewfinder.pictures.pixel_hashes import is_same_picture, split_pixel_hash
 from viewfinder.pictures.walk_notes import WalkNotes, describe_kinds, describe_left_out
 from viewfinder.store.known_facts import complete_facts, stamp_settings
 from viewfinder.store.manifest import Manifest, Matched
-from viewfinder.store.objects import is_gone, parse_url, walk_objects
+from viewfinder.store.object_walk import walk_objects
+from viewfinder.store.objects import is_gone, parse_url
 from viewfinder.store.removal import delete_thumbnails
 from viewfinder.store.reports import AddReport, Progress
 from viewfinder.store.rows import Failure, FileRecord, PictureRow

@@ -30,7 +30,8 @@ from jaxtyping import Float
 from viewfinder.encoders.base import Encoded, Encoder
 from viewfinder.encoders.features import store
 from viewfinder.errors import BadInput
-from viewfinder.pictures import BadFile, DecodedFile, Decoders, scan
+from viewfinder.pictures import BadFile, DecodedFile, Decoders
+from viewfinder.pictures.scan import scan
 
 MAX_PICTURES = 64
 """Pictures acknowledged together: the most that a crash can cost."""
