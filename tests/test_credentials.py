@@ -12,7 +12,7 @@ from viewfinder.cli.ending import WrongUse, report_failure
 from viewfinder.errors import BadInput, LibraryError, ViewfinderError, hide_credentials
 from viewfinder.server.problems import problem_of
 from viewfinder.store.bucket import local_folder
-from viewfinder.store.objects import walk_objects
+from viewfinder.store.object_walk import walk_objects
 
 SECRET = "love+Sex/G0d"
 ADDRESSES = (

@@ -132,6 +132,7 @@ INSTEAD: dict[str, dict[str, str]] = {
         "mChat_test": "mChat_all",
         "--protocol chatsearch": "--protocol chatsearch --split all",
     },
+    "docs/command-line.md": {"--like ID": '--like "$(viewfinder find red --json | jq -r .results[0].id)"'},
     "docs/review.md": {"DATA": "~/world"},
     **{
         f"docs/systems/{system}.md": {
@@ -152,7 +153,9 @@ INSTEAD: dict[str, dict[str, str]] = {
 
 LIBRARY = "export VIEWFINDER_LIBRARY=pictures.vf; viewfinder add ~/Pictures\n"
 BEFORE = {
-    "docs/command-line.md": "viewfinder add ~/Pictures --catalogue ~/world/catalogue.csv\n",
+    "docs/command-line.md": "mkdir ~/Pictures/Screenshots; cp ~/Pictures/000000000001.jpg ~/Pictures/Screenshots\n"
+    "cp ~/Pictures/000000000002.jpg scan.tif\n"
+    "viewfinder add ~/Pictures --catalogue ~/world/catalogue.csv\n",
     "docs/server.md": LIBRARY
     + """
 viewfinder add ~/Pictures --library ~/pictures.vf

@@ -35,8 +35,10 @@ from viewfinder.errors import (
     check_path,
     check_type,
 )
-from viewfinder.pictures import WalkNotes, is_file, pack_image, scan
+from viewfinder.pictures import is_file, pack_image
 from viewfinder.pictures.facts.model import Fact
+from viewfinder.pictures.scan import scan
+from viewfinder.pictures.walk_notes import WalkNotes
 from viewfinder.search.hits import Hit, Hits, PicturePath
 from viewfinder.session.session import Answered, Picture, TurnMethods, id_of, is_known
 from viewfinder.store.reports import AddReport

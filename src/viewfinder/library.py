@@ -34,7 +34,7 @@ from viewfinder.errors import (
     check_path,
     check_type,
 )
-from viewfinder.pictures import BadFile, absolute_root, scan
+from viewfinder.pictures import BadFile, absolute_root
 from viewfinder.questioners import QuestionerChoice
 from viewfinder.retrievers import Composer, Retriever, RetrieverClass, load_retriever
 from viewfinder.search.gallery import Gallery
@@ -50,7 +50,14 @@ from viewfinder.store.bucket import PULLING, URL_FILE, find_bucket, place_name
 from viewfinder.store.objects import parse_url
 from viewfinder.store.regions import StoredVectors
 from viewfinder.store.reports import AddReport, FillReport, Progress, RepairReport
-from viewfinder.store.rows import Failure, PictureRow, describe_pictures, to_frame, to_values
+from viewfinder.store.rows import (
+    Failure,
+    PictureRow,
+    describe_pictures,
+    list_fact_names,
+    to_frame,
+    to_values,
+)
 from viewfinder.store.settings import LIBRARY_FORMAT, SETTINGS, Settings, add_roots, read_settings, write_settings
 from viewfinder.store.snapshot import Snapshot, read_generation
 from viewfinder.store.snapshot_files import load_snapshot
@@ -212,7 +219,8 @@ class Library:
 
         Raises BadInput: there is no such path or fact, or a table is damaged.
         """
-        from viewfinder.store.descriptions import check_tables, read_tables, record_tables
+        from viewfinder.pictures.scan import scan
+        from viewfinder.store.descriptions import check_tables, plan_tables, read_tables, record_tables
         from viewfinder.store.ingest import Ingest
         from viewfinder.store.known_facts import parse_leave_out
 
@@ -228,15 +236,20 @@ class Library:
                     f"{url}: pictures in object storage are read by a cluster: `viewfinder add {url} --ray local`"
                 )
         check_type("include", include, list, tuple)
+        tables = read_tables(captions, catalogue, key)  # before anything is added: damage is reported at once
+        listed: list[Path] = []
+        if tables and all(parse_url(root) is None for root in roots):  # object storage takes long to list
+            listed = [it.path for it in scan(roots, follow_links=follow_links, include=include).files]
+            if listed or not roots:  # else adding says that there are no pictures
+                check_tables(tables, self.store, listed)
         if dry_run:
             kept_out = self.settings.leave_out if left_out is None else left_out
-            planned = Ingest(self.store, self.encoder, follow_links=follow_links, include=include, leave_out=kept_out)
-            return planned.plan(roots)
-        tables = read_tables(captions, catalogue, key)  # before anything is added: damage is reported at once
-        if tables and all(parse_url(root) is None for root in roots):  # object storage takes long to list
-            files = scan(roots, follow_links=follow_links, include=include).files
-            if files or not roots:  # else adding says that there are no pictures
-                check_tables(tables, self.store, [file.path for file in files])
+            ingest = Ingest(self.store, self.encoder, follow_links=follow_links, include=include, leave_out=kept_out)
+            report = ingest.plan(roots)
+            if tables:
+                report.described, notes = plan_tables(tables, self.store, listed)
+                report.notes += notes
+            return report
         self.encoder.pictures([])  # the first use loads a network, which must not happen under the lock
         with self.store.writing():
             self._refresh_settings()
@@ -376,6 +389,8 @@ class Library:
             "with_captions": sum(bool(row.captions) for row in rows),
             "with_regions": len(self.store.pictures_with_regions()),
             "catalogue_columns": sorted({name for row in rows for name in row.attributes}),
+            "facts_of_files": list_fact_names(rows),
+            "facts_left_out": list(self.settings.leave_out),
             "failures": len(self.store.failures()),
             "encoder": self.settings.encoder,
             "space": self.space,

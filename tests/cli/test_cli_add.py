@@ -205,14 +205,14 @@ def test_pictures_that_need_an_extra_are_told_by_kind_with_the_line_that_mends_i
     told = "not read: 2 .jxl: pip install 'viewfinder[jxl]', with the pip beside this viewfinder"
     assert told in viewfinder("add", folder, "--library", library, "--dry-run").out
     reason = formats.READER_EXTRAS["pillow_jxl"]
-    decode = Decoders.decode
+    read = Decoders.read
 
-    def decode_without_extra(self: Decoders, *given: Any, **more: Any) -> Iterator[Outcome]:
-        for outcome in decode(self, *given, **more):
+    def read_without_extra(self: Decoders, *given: Any, **more: Any) -> Iterator[Outcome]:
+        for outcome in read(self, *given, **more):
             is_refused = outcome.path.suffix.lower() == ".jxl"
             yield BadFile(outcome.path, outcome.size, outcome.mtime_ns, reason) if is_refused else outcome
 
-    monkeypatch.setattr(Decoders, "decode", decode_without_extra)
+    monkeypatch.setattr(Decoders, "read", read_without_extra)
     outcome = viewfinder("add", folder, "--library", library)
     assert outcome.code == 3
     assert outcome.out.splitlines()[1] == told
@@ -243,6 +243,35 @@ def test_tables_may_come_alone(viewfinder: Run, library: Path, world: Path) -> N
     assert outcome.code == 0
     assert outcome.json["described"] == 40
     assert viewfinder("status", "--library", library, "--json").json["with_captions"] == 40
+
+
+def test_a_key_column_is_named_and_a_dry_run_tells_what_would_be_described(
+    viewfinder: Run, drawn: Draw, tmp_path: Path
+) -> None:
+    folder, library = drawn(tmp_path / "pictures", 3), tmp_path / "library"
+    table = tmp_path / "table.csv"
+    table.write_text("shown,next,colour\n0000.png,0001.png,red\n0001.png,nowhere.png,blue\n")
+    named = ("add", folder, "--catalogue", table, "--key", "next", "--library", library)
+    planned = viewfinder(*named, "--dry-run").out.splitlines()
+    assert planned[0] == "3 picture files found: 3 would be read, 0 unchanged; 1 file would be described"
+    assert planned[1] == "note: table.csv: about no picture in the library: 1 (first: nowhere.png)"
+    assert not library.exists()
+    assert viewfinder(*named, "--json").json["described"] == 1
+    assert viewfinder("values", "colour", "--library", library, "--json").json["values"] == [
+        {"value": "red", "count": 1}
+    ]
+    outcome = viewfinder("add", "--catalogue", table, "--key", "picture", "--library", library)
+    assert outcome.code == 2
+    assert "there is no column called 'picture'; this table has: shown, next, colour" in outcome.err
+
+
+def test_a_table_about_no_picture_is_refused_and_makes_no_library(viewfinder: Run, drawn: Draw, tmp_path: Path) -> None:
+    folder, table = drawn(tmp_path / "pictures", 3), tmp_path / "table.csv"
+    table.write_text("photo,colour\na.png,red\nb.png,blue\n")
+    outcome = viewfinder("add", folder, "--catalogue", table, "--library", tmp_path / "library")
+    assert outcome.code == 2
+    assert "its column 'photo' has 'a.png', 'b.png', but the files are '0000.png', '0001.png'" in outcome.err
+    assert not (tmp_path / "library").exists()
 
 
 def test_a_table_alone_makes_no_library(viewfinder: Run, tmp_path: Path, world: Path) -> None:

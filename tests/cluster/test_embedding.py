@@ -24,7 +24,7 @@ from viewfinder.cluster import ActorEmbedder, embedding, ray_session
 from viewfinder.cluster.embedding import EmbeddingActor
 from viewfinder.errors import BadInput, ViewfinderError, advise_extra
 from viewfinder.library import Library
-from viewfinder.pictures import BadFile, FoundFile
+from viewfinder.pictures import BadFile, FoundFile, IdentifiedFile
 from viewfinder.store.ingest import EmbeddedFile
 from viewfinder.store.objects import is_gone
 from viewfinder.testing import tiny_pictures
@@ -106,7 +106,7 @@ class InThisProcess:
     def __init__(self) -> None:
         self.actor = EmbeddingActor("starter")
 
-    def embed(self, files: Iterable[FoundFile]) -> Iterator[EmbeddedFile | BadFile]:
+    def embed(self, files: Iterable[FoundFile]) -> Iterator[EmbeddedFile | IdentifiedFile | BadFile]:
         yield from self.actor.embed(list(files))
         self.actor.close()
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 import viewfinder.pictures
-from viewfinder.pictures import DecodedFile, Decoders, Stretch, scan
+from viewfinder.pictures import DecodedFile, Decoders, Stretch
+from viewfinder.pictures.scan import scan
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 FLICKR = REPOSITORY.parent / "shared" / "data" / "flickr8k" / "images"

@@ -15,8 +15,9 @@ from pathspec import GitIgnoreSpec
 
 from viewfinder.errors import BadInput
 from viewfinder.pictures import ignoring
+from viewfinder.pictures.found_files import FoundFile, printable_path
 from viewfinder.pictures.ignoring import Rule
-from viewfinder.pictures.scan import FoundFile, Scan, printable_path, scan, walk
+from viewfinder.pictures.scan import Scan, scan, walk
 
 WithoutRoot = Callable[[], AbstractContextManager[None]]
 

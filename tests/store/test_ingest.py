@@ -17,7 +17,7 @@ from viewfinder.cluster import embedding
 from viewfinder.cluster.embedding import EmbeddingActor
 from viewfinder.encoders.base import Encoded, Pixels, unit_rows
 from viewfinder.errors import BadInput, PartFailed
-from viewfinder.pictures import BadFile, FoundFile
+from viewfinder.pictures import BadFile, FoundFile, IdentifiedFile
 from viewfinder.pictures.formats import READER_EXTRAS
 from viewfinder.store import ingest, tables
 from viewfinder.store.descriptions import record_entries
@@ -509,7 +509,7 @@ def test_what_an_actor_embedded_is_set_aside_by_the_process_that_writes(
     class InThisProcess:
         """An embedder that is one actor, without Ray."""
 
-        def embed(self, files: Iterable[FoundFile]) -> Iterator[EmbeddedFile | BadFile]:
+        def embed(self, files: Iterable[FoundFile]) -> Iterator[EmbeddedFile | IdentifiedFile | BadFile]:
             actor = EmbeddingActor("colours")
             yield from actor.embed(list(files))
             actor.close()

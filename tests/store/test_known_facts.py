@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,18 +17,22 @@ from hypothesis import strategies as st
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
+from viewfinder.cluster import embedding
+from viewfinder.cluster.embedding import EmbeddingActor
 from viewfinder.errors import BadInput
 from viewfinder.library import Library
-from viewfinder.pictures import formats
+from viewfinder.pictures import BadFile, FoundFile, IdentifiedFile, formats
 from viewfinder.pictures.facts.model import NAMES, Fact
 from viewfinder.store import ingest, known_facts
 from viewfinder.store.descriptions import record_entries
-from viewfinder.store.ingest import Ingest
+from viewfinder.store.ingest import EmbeddedFile, Ingest
 from viewfinder.store.known_facts import complete_facts, parse_leave_out, stamp_settings
 from viewfinder.store.reports import AddReport
 from viewfinder.store.rows import PictureRow
+from viewfinder.store.settings import SETTINGS, read_settings, write_settings
 from viewfinder.store.snapshot_files import load_snapshot
 from viewfinder.store.store import Store
+from viewfinder.store.tables import Tables
 from viewfinder.testing import COLOURS, ColourEncoder, draw_halves
 
 ENCODER = ColourEncoder()
@@ -343,15 +349,11 @@ def test_any_edits_moves_and_copies_leave_words_with_pixels(
 
 def make_old(library: Library) -> None:
     """Takes from a library what those of an earlier viewfinder do not have."""
-    from viewfinder.store.settings import SETTINGS, read_settings, write_settings
-
     with library.store.writing():
         table = library.store._tables.change("pictures")
         table.drop_columns(["pixels", "stamps", "facts"])
         library.store._tables.record()
         settings_now = read_settings(library.folder / SETTINGS)
-        from dataclasses import replace
-
         write_settings(library.folder, replace(settings_now, format=1))
 
 
@@ -516,6 +518,7 @@ def test_a_library_keeps_its_setting(tmp_path: Path, monkeypatch: pytest.MonkeyP
     library = Library.open(tmp_path / "library")
     library.add(folder)
     assert library.settings.leave_out == ("rating",)
+    assert (library.status()["facts_of_files"], library.status()["facts_left_out"]) == (["keywords"], ["rating"])
     library.add(folder, leave_out=["none"])
     assert {fact.name for row in library for fact in row.known} == {"keywords", "rating"}
     assert set(NAMES) >= {"keywords", "rating"}
@@ -538,3 +541,60 @@ def test_all_that_is_known_of_a_picture_is_shown(tmp_path: Path, monkeypatch: py
     write_picture(path, 0)
     assert "has changed" in library.show(path).note
     assert shown.to_json()["facts"][0]["values"] == ["beach"]
+
+
+@pytest.mark.parametrize("last", range(1, 9))
+def test_an_add_that_is_cut_short_at_any_write_is_completed_by_the_next(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, last: int
+) -> None:
+    edited, turned, taken = (write_picture(bench.folder / f"{name}.png", at) for at, name in enumerate("abc"))
+    bench.add()
+    record_entries(bench.store, {path: [([path.stem], {})] for path in (edited, turned, taken)})
+    before = {path: bench.of(path) for path in (edited, turned, taken)}
+    old_vector = bench.vector(before[turned].id)
+    write_picture(edited, 0, ["dog"])
+    write_picture(turned, 1, turn=3)
+    write_picture(taken, 8)
+    write_picture(bench.folder / "d.png", 9, ["new"])
+    writes, change = iter(range(1, 100)), Tables.change
+
+    def change_until(self: Tables, name: str) -> object:
+        if next(writes) >= last:
+            raise KeyboardInterrupt
+        return change(self, name)
+
+    monkeypatch.setattr(Tables, "change", change_until)
+    with suppress(KeyboardInterrupt):
+        bench.add()
+    monkeypatch.undo()
+    bench.add()
+    assert counts(bench.add()) == {"found": 4, "unchanged": 4}
+    for path in (edited, turned):
+        assert (bench.of(path).id, bench.of(path).captions) == (before[path].id, (path.stem,))
+    assert words_of(bench.of(edited)) == ["dog"]
+    assert str(bench.of(turned).pixels).endswith("/3")
+    assert not np.allclose(bench.vector(before[turned].id), old_vector, atol=0.05)
+    assert bench.of(taken).id != before[taken].id
+    assert sorted(path.name for path in bench.folder.iterdir()) == ["a.png", "b.png", "c.png", "d.png"]
+    assert len(bench.store.rows()) == 5  # with the one that has no file
+
+
+def test_what_an_actor_reads_of_files_is_kept_and_facts_alone_where_these_are_asked_for(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class InThisProcess:
+        """An embedder that is one actor, without Ray."""
+
+        def embed(self, files: Iterable[FoundFile]) -> Iterator[EmbeddedFile | IdentifiedFile | BadFile]:
+            actor = EmbeddingActor("colours")
+            outcomes = actor.embed(list(files))
+            kinds.extend(type(outcome).__name__ for outcome in outcomes)
+            yield from outcomes
+            actor.close()
+
+    monkeypatch.setattr(embedding, "load_encoder", lambda name: ENCODER)
+    path, kinds = write_picture(bench.folder / "a.png", 0, ["beach"]), list[str]()
+    for leave_out in ((), ("keywords",), ()):
+        Ingest(bench.store, ENCODER, embedder=InThisProcess(), leave_out=leave_out).run([bench.folder])
+        assert words_of(bench.of(path)) == ([] if leave_out else ["beach"])
+    assert kinds == ["EmbeddedFile", "IdentifiedFile", "IdentifiedFile"]

@@ -7,14 +7,15 @@ from pathlib import Path
 import pytest
 from pyarrow import fs
 
-from viewfinder.pictures import FoundFile, WalkNotes
-from viewfinder.store import objects
+from viewfinder.pictures import FoundFile
+from viewfinder.pictures.walk_notes import WalkNotes
+from viewfinder.store import object_walk
 
 
 @pytest.fixture
 def bucket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     files = fs.SubTreeFileSystem(str(tmp_path), fs.LocalFileSystem())
-    monkeypatch.setattr(objects, "_open_store", lambda url: (files, url.partition("://")[2]))
+    monkeypatch.setattr(object_walk, "open_store", lambda url: (files, url.partition("://")[2]))
     for key in (
         "a.jpg", "b.HIF", "c.jxl", "clip.mp4", "notes.txt", "noending", ".hidden.jpg", ".DS_Store", "@eaDir/d.jpg",
         "sub/.cache/e.jpg", "P.photoslibrary/resources/derivatives/f.jpg", "P.photoslibrary/originals/g.jpg",
@@ -25,7 +26,7 @@ def bucket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def found(notes: WalkNotes, include: tuple[str, ...] = ()) -> set[str]:
-    places = list(objects.walk_objects("s3://bucket/pictures", include=include, notes=notes))
+    places = list(object_walk.walk_objects("s3://bucket/pictures", include=include, notes=notes))
     assert all(isinstance(place, FoundFile) for place in places)
     return {str(place.path).partition("pictures/")[2] for place in places}
 

@@ -20,7 +20,7 @@ from PIL import Image
 from viewfinder.data.picture_texts import read_instruct_pix2pix
 from viewfinder.data.truth import read_truth
 from viewfinder.errors import BadInput
-from viewfinder.pictures import scan
+from viewfinder.pictures.scan import scan
 from viewfinder.worlds import WORLD_WRITERS, write_world
 from viewfinder.worlds.edits import CHANGES, MIN_LEFT, Edit, sample_edit, write_edits
 from viewfinder.worlds.kinds import HEIGHT, PLACES, WIDTH

@@ -96,7 +96,10 @@ def add(
             raise BadInput(f"{root}: no such file or folder; {advice}")
     with _open_or_make_library(library_folder(library), encoder, new=bool(roots), dry_run=dry_run) as collection:
         if dry_run:
-            report = collection.add(*roots, include=include or (), dry_run=True, leave_out=leave_out)
+            report = collection.add(
+                *roots, captions=captions, catalogue=catalogue, key=key, include=include or (), dry_run=True,
+                leave_out=leave_out,
+            )  # fmt: skip
         else:
             prepare_encoder(collection, shown=not as_json, pictures=True)
             with (
@@ -190,7 +193,8 @@ def _describe_added(report: AddReport, *, dry_run: bool) -> list[str]:
         waiting = f", {report.quarantined:,} in quarantine" if report.quarantined else ""
         again = f" (what is known of {report.reread:,} would be read again)" if report.reread else ""
         unchanged = f"{report.unchanged:,} unchanged{again}"
-        return [f"{found}: {report.added:,} would be read, {unchanged}{waiting}{sidecars}", *rest]
+        told = f"; {count_noun(report.described, 'file')} would be described" if report.described else ""
+        return [f"{found}: {report.added:,} would be read, {unchanged}{waiting}{sidecars}{told}", *rest]
     numbers = {
         "added": report.added, "changed": report.changed, "moved": report.moved, "unchanged": report.unchanged,
         "copies": report.duplicates, "quarantined": report.quarantined,

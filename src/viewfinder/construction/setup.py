@@ -27,7 +27,7 @@ from viewfinder.construction.remembered import AnswerJournal, JournalledModel
 from viewfinder.construction.truth import CaptionedWorld, TruthWriter, read_world
 from viewfinder.construction.written import ModelWriter
 from viewfinder.data import ReadReport, captions
-from viewfinder.data.splits import split_reader
+from viewfinder.data.splits import split_reader, survey_captions
 from viewfinder.data.truth import TRUTH_FILE
 from viewfinder.encoders import Encoder
 from viewfinder.encoders.features import features
@@ -82,7 +82,8 @@ def read_captioned(folder: Path, part: Part, *, prefix: str | None = None) -> tu
             name = name_in_samples(picture.path, folder, prefix)
             chosen.append(SourcePicture(name, picture.path, said, number))
     if not chosen:
-        raise BadInput(f"{folder}: none of its {len(pictures)} captioned pictures is of the part {part!r}")
+        what = f"none of its {len(pictures)} captioned pictures is of the part {part!r}"
+        raise BadInput(f"{folder}: {what}; {survey_captions(folder)}")
     return chosen, report
 
 
@@ -301,7 +302,7 @@ def _compute_vectors(
 
 def _read_gallery_folder(folder: Path, captioned: bool) -> _Brought:
     """The captioned pictures of a folder, or all if a model looks at them."""
-    from viewfinder.pictures import scan
+    from viewfinder.pictures.scan import scan
 
     if captions.has_captions(folder):
         pictures, _ = read_captioned(folder, "all", prefix=GALLERY)

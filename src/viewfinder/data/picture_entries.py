@@ -210,6 +210,8 @@ def _find_product_column(
         at = columns.get(name)
         if at is None or any(table.rows[row][at] in NOT_GIVEN for row in rows if len(names[row]) > 1):
             continue
+        if "handle" in name and (_find_title(table) is None or any(row[at].startswith("@") for row in table.rows)):
+            continue  # people have handles too
         pictures: dict[str, set[str]] = defaultdict(set)
         count: Counter[str] = Counter()
         for row in rows:
@@ -252,7 +254,7 @@ def _name_product(named: Sequence[str]) -> str:
 
 def _is_continued(table: Table, at: int) -> bool:
     """Whether only the first row of every product has its title."""
-    title = next((i for i, name in enumerate(table.columns) if _TITLE.fullmatch(name)), None)
+    title = _find_title(table)
     if title is None:
         return False
     seen: set[str] = set()
@@ -267,6 +269,10 @@ def _is_continued(table: Table, at: int) -> bool:
         else:
             later += 1
     return later > 0
+
+
+def _find_title(table: Table) -> int | None:
+    return next((at for at, name in enumerate(table.columns) if _TITLE.fullmatch(name)), None)
 
 
 def _unite_values(rows: Sequence[Mapping[str, tuple[str, ...]]]) -> dict[str, tuple[str, ...]]:

@@ -13,6 +13,7 @@ import json
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,9 @@ MAX_DEPTH = 8
 
 MAX_MENDED_LINE = 10_000
 """Characters of a line whose quotation marks are mended; in a longer one it might take too long."""
+
+MAX_SAMPLED_LINES = 50
+"""Lines from which the delimiter is told."""
 
 DELIMITERS = (",", ";", "\t", "|")
 
@@ -275,7 +279,8 @@ def _flatten_value(name: str, value: Any, depth: int) -> Iterator[tuple[str, tup
         yield from _flatten(value, f"{name}.", depth + 1)
     elif isinstance(value, list | tuple) and depth < MAX_DEPTH:
         plain = [it for it in value if not isinstance(it, Mapping | list | tuple)]
-        yield name, tuple(text for text in map(format_value, plain) if text)
+        if plain or not value:
+            yield name, tuple(text for text in map(format_value, plain) if text)
         for one in value:
             if isinstance(one, Mapping | list | tuple):
                 yield from _flatten_value(name, one, depth + 1)
@@ -299,6 +304,8 @@ def format_value(value: object) -> str:
     if isinstance(value, bytes):
         return ""
     text = str(value).strip()
+    if not text.isascii():  # half of a surrogate pair, which JSON can escape, is no text
+        text = text.encode("utf-8", "replace").decode("utf-8")
     return "" if text in MISSING and not isinstance(value, str) else text
 
 
@@ -365,15 +372,17 @@ def _unite_cells(table: Table, row: Sequence[str], place: Sequence[int]) -> list
 
 
 def _find_delimiter(lines: Sequence[str], keys: Sequence[str]) -> str:
-    """The delimiter under which the header has a key column, and then the most columns."""
-    header = next((line for line in lines if line.strip()), "")
-    merits: dict[str, tuple[bool, int]] = {}
+    """The delimiter under which the header has a key column, most rows as many columns as it, and these are most."""
+    sample = [line for line in islice(lines, MAX_SAMPLED_LINES) if line.strip()]
+    merits: dict[str, tuple[bool, bool, int]] = {}
     for delimiter in DELIMITERS:
         try:
-            names = [name.strip().casefold() for name in next(csv.reader([header], delimiter=delimiter), [])]
-        except csv.Error:
-            names = []
-        merits[delimiter] = any(name in keys for name in names), len(names)
+            rows = list(csv.reader(sample, delimiter=delimiter))
+        except csv.Error:  # a field that is too long: the header alone
+            rows = [line.split(delimiter) for line in sample[:1]]
+        names = [name.strip().casefold() for name in rows[0]] if rows else []
+        fit = sum(len(row) == len(names) for row in rows[1:])
+        merits[delimiter] = any(it in keys for it in names), len(names) > 1 and fit * 2 >= len(rows) - 1, len(names)
     return max(merits, key=lambda delimiter: merits[delimiter])
 
 

@@ -18,7 +18,7 @@ from viewfinder.conversation import Answer
 from viewfinder.data.captions import has_captions
 from viewfinder.data.dialogues import Dialogue, Round, split_round, write_dialogues
 from viewfinder.data.files import append_json_line, parse_json_lines, whole_lines, write_jsonl
-from viewfinder.data.splits import SPLITS
+from viewfinder.data.splits import SPLITS, survey_captions
 from viewfinder.encoders import Encoder
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.evaluation.evaluate import load_user_of_plan
@@ -159,7 +159,8 @@ def write_captioned_dialogues(
         raise BadInput(f"{data}: no captions here; needed are captions.csv beside images/, or COCO's annotations/")
     found = pick_evenly(captioned_dialogues(data, part, balanced=True, rounds=rounds), limit)
     if not found:
-        raise BadInput(f"{data}: the captions of its pictures for {split} answer none of our questions")
+        what = f"the captions of its pictures for {split} answer none of our questions"
+        raise BadInput(f"{data}: {what}; {survey_captions(data)}")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         write_dialogues(out, found)

@@ -12,6 +12,7 @@ from viewfinder.pictures.decode import (
     pack_image,
     picture_id,
 )
+from viewfinder.pictures.found_files import FoundFile, UnreadablePlace, absolute_path, absolute_root, is_file
 from viewfinder.pictures.sandbox import (
     BadFile,
     DecodedFile,
@@ -22,9 +23,7 @@ from viewfinder.pictures.sandbox import (
     decode_one,
     read_one,
 )
-from viewfinder.pictures.scan import FoundFile, Scan, UnreadablePlace, absolute_path, absolute_root, is_file, scan, walk
 from viewfinder.pictures.thumbnails import load_thumbnail
-from viewfinder.pictures.walk_notes import WalkNotes
 
 __all__ = [
     "AtMost",
@@ -38,10 +37,8 @@ __all__ = [
     "IdentifiedFile",
     "Limits",
     "Outcome",
-    "Scan",
     "Stretch",
     "UnreadablePlace",
-    "WalkNotes",
     "absolute_path",
     "absolute_root",
     "can_be_read_now",
@@ -53,6 +50,4 @@ __all__ = [
     "pack_image",
     "picture_id",
     "read_one",
-    "scan",
-    "walk",
 ]

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from io import BytesIO
 from numbers import Integral
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +23,11 @@ from PIL import Image, ImageCms, UnidentifiedImageError
 
 from viewfinder.errors import BadInput, PartFailed, PictureError
 from viewfinder.pictures import formats
-from viewfinder.pictures.deep_tiff import DeepTiff, open_deep_tiff
-from viewfinder.pictures.hdr import HdrCoding, find_hdr_coding, to_ordinary_brightness
 from viewfinder.plugins import find_fault, refuse_reply
+
+if TYPE_CHECKING:  # the rest is imported where a file is decoded, which a server does not do itself
+    from viewfinder.pictures.deep_tiff import DeepTiff
+    from viewfinder.pictures.hdr import HdrCoding
 
 _TURNS = {
     2: Image.Transpose.FLIP_LEFT_RIGHT,
@@ -173,12 +176,17 @@ def _decode_announced(data: bytes, limits: Limits, fit: Fit) -> Decoded:
         raise PictureError(formats.explain_no_picture(data))
     if announced == "RAW" or (announced == "TIFF" and formats.is_camera_raw(data)):
         return _develop_raw(data, limits, fit)
-    if announced == "TIFF" and (deep := open_deep_tiff(data)) is not None:
-        return _decode_deep_tiff(deep, data, limits, fit)
+    if announced == "TIFF":
+        from viewfinder.pictures.deep_tiff import open_deep_tiff
+
+        if (deep := open_deep_tiff(data)) is not None:
+            return _decode_deep_tiff(deep, data, limits, fit)
     if announced == "WEBP" and (canvas := formats.read_webp_canvas(data)):
         _check_pixels(canvas, limits)
     if announced == "HEIF":
         formats.register_heif()
+    from viewfinder.pictures.hdr import find_hdr_coding
+
     if announced == "JXL":
         formats.register_jxl()
         if (claimed := formats.read_jxl_size(data)) is None:
@@ -292,6 +300,8 @@ def _convert_pixels(
     profile = image.info.get("icc_profile")
     small = to_eight_bit(image).resize(target, Image.Resampling.BICUBIC, reducing_gap=_GAP)
     if coding is not None:  # its profile, if it has one, says the same
+        from viewfinder.pictures.hdr import to_ordinary_brightness
+
         small, profile = to_ordinary_brightness(small, coding), None
     plain = to_srgb_on_white(small, profile)
     upright = plain.transpose(_TURNS[turn]) if turn in _TURNS else plain

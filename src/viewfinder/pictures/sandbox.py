@@ -34,8 +34,8 @@ from numpy.typing import NDArray
 from viewfinder.errors import PictureError, ViewfinderError
 from viewfinder.pictures.decode import Facts, Fit, Limits, Stretch, read_limits
 from viewfinder.pictures.facts.model import MAX_VALUE_LENGTH, NAMES, Fact
+from viewfinder.pictures.found_files import FoundFile
 from viewfinder.pictures.pixel_hashes import is_same_picture
-from viewfinder.pictures.scan import FoundFile
 from viewfinder.pictures.worker import READY, pack_request
 
 MAX_FILES_HELD = 4

@@ -12,8 +12,8 @@ from PIL import Image
 
 from viewfinder.errors import PictureError
 from viewfinder.pictures.decode import AtMost
+from viewfinder.pictures.found_files import printable_path
 from viewfinder.pictures.sandbox import DecodedFile, decode_one
-from viewfinder.pictures.scan import printable_path
 from viewfinder.whole_files import replace_file
 
 THUMBNAILS = "thumbnails"

@@ -36,7 +36,6 @@ from viewfinder.pictures.decode import (
     picture_id,
 )
 from viewfinder.pictures.facts.model import Fact, find_value
-from viewfinder.pictures.identity import hash_pixels
 
 READY = b"ready"
 
@@ -64,6 +63,9 @@ def serve(descriptor: int) -> None:
     """Answers requests on a socket, in order, until its other end is closed. Does not return."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent to decide on
     AvifImagePlugin.DEFAULT_MAX_THREADS = 1  # workers are parallel already
+    from viewfinder.pictures import hdr, identity  # noqa: F401 (before the limit of memory is set)
+    from viewfinder.pictures.facts import reader  # noqa: F401
+
     pipe, replies = Connection(descriptor), _Replies(descriptor)
     replies.send(READY)
     base = _read_address_space()
@@ -87,6 +89,8 @@ def _make_reply(
     path: str, fit: Fit, limits: Limits, sidecars: Sequence[str] | None, *, is_decoded: bool
 ) -> tuple[bytes, ...]:
     """A header and, if all went well and they are wanted, the pixels."""
+    from viewfinder.pictures.identity import hash_pixels
+
     header: dict[str, Any] = {"size": 0, "mtime_ns": 0}
     try:
         data = _read_content(path, limits, header)

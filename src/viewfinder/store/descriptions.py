@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Literal
 
 from viewfinder.errors import check_path, check_type
 from viewfinder.store.rows import PictureRow
@@ -69,12 +69,18 @@ class PictureTable:
 
     def match(self, rows: Sequence[PictureRow]) -> tuple[dict[Path, list[Entry]], list[str]]:
         """The entries about each file, and notes on the others; a key may also be the id of a picture."""
-        finder = self.finder((Path(file.path) for row in rows for file in row.files), list_ids(rows))
+        return self.match_files((Path(file.path) for row in rows for file in row.files), list_ids(rows))
+
+    def match_files(self, paths: Iterable[Path], ids: Mapping[str, str]) -> tuple[dict[Path, list[Entry]], list[str]]:
+        """`match` for files, whether they are in the library or not yet."""
+        finder = self.finder(paths, ids)
         entries, left_out = self.read_entries(finder)
         keys = [key for entry in entries for key in entry.keys]
         said = [(entry.captions, entry.values) for entry in entries for _ in entry.keys]
         found = finder.index.match(keys)
         notes = [*self.note_left_out(left_out), *self._note_strangers(keys, found)]
+        if not self.table.rows:
+            notes.append(f"{self.name}: it has no rows")
         return {path: [said[at] for at in positions] for path, positions in found.files.items()}, notes
 
     def note_left_out(self, left_out: Sequence[Dropped]) -> list[str]:
@@ -149,7 +155,7 @@ def _read_table(
         path = check_path(kind, given)
         made = PictureTable(path.name, kind, read_any_table(path, keys), keys, path.absolute().parent)
     else:
-        made = PictureTable(kind, kind, make_rows_table(kind, cast(Rows, given)), keys)
+        made = PictureTable(kind, kind, make_rows_table(kind, given), keys)
     for name in keys:
         find_column(made.table, name)  # a misspelt name is reported at once
     return made
@@ -166,13 +172,25 @@ def check_tables(tables: Sequence[PictureTable], store: Store, found: Iterable[P
     Raises:
         BadInput: one is about none; the message shows some of its values and some files.
     """
-    if not tables:
-        return
-    rows = store.rows()
-    paths = [*(Path(file.path) for row in rows for file in row.files), *found]
-    ids = list_ids(rows)
+    paths, ids = _list_known(store, found)
     for table in tables:
         table.check(paths, ids)
+
+
+def plan_tables(tables: Sequence[PictureTable], store: Store, found: Iterable[Path] = ()) -> tuple[int, list[str]]:
+    """How many files of the library, and of those found, tables are about, and notes on entries about none."""
+    paths, ids = _list_known(store, found)
+    told, notes = set[Path](), list[str]()
+    for table in tables:
+        matched, more = table.match_files(paths, ids)
+        told.update(matched)
+        notes += more
+    return len(told), notes
+
+
+def _list_known(store: Store, found: Iterable[Path]) -> tuple[list[Path], dict[str, str]]:
+    rows = store.rows()
+    return [*(Path(file.path) for row in rows for file in row.files), *found], list_ids(rows)
 
 
 def record_tables(store: Store, tables: Sequence[PictureTable]) -> tuple[int, list[str]]:

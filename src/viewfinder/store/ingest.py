@@ -38,7 +38,8 @@ from viewfinder.pictures.pixel_hashes import is_same_picture, split_pixel_hash
 from viewfinder.pictures.walk_notes import WalkNotes, describe_kinds, describe_left_out
 from viewfinder.store.known_facts import complete_facts, stamp_settings
 from viewfinder.store.manifest import Manifest, Matched
-from viewfinder.store.objects import is_gone, parse_url, walk_objects
+from viewfinder.store.object_walk import walk_objects
+from viewfinder.store.objects import is_gone, parse_url
 from viewfinder.store.removal import delete_thumbnails
 from viewfinder.store.reports import AddReport, Progress
 from viewfinder.store.rows import Failure, FileRecord, PictureRow
@@ -331,11 +332,13 @@ class Ingest:
         if turned:  # before the rows: what is cut short can be repeated
             self._store.forget_vectors(turned, kept=vectors)
             delete_thumbnails(self._store.folder, turned)
+        changed = [self._rows[picture] for picture in sorted(touched - new.keys())]
         if new:
             self._store.keep_originals({picture: read.path for picture, read in new.items() if picture not in turned})
-            self._store.add([self._rows[picture] for picture in new], vectors)
+            self._store.add([self._rows[picture] for picture in new], vectors, changed)
             self._manifest.add_vectors((picture, self._rows[picture].pixels or "") for picture in new)
-        self._store.replace([self._rows[picture] for picture in sorted(touched - new.keys())])
+        else:
+            self._store.replace(changed)
 
     def _find_vectors(
         self, batch: _PictureBatch
@@ -473,7 +476,7 @@ class Ingest:
         files = (*(old for old in row.files if old.path != file.path), file)
         size = outcome.size if len(files) == 1 else row.bytes
         row = replace(row, files=files, bytes=size, pixels=pixels or outcome.pixel_hash or None)
-        return replace(row, **{name: self._find_text(row, name) for name in ("captured", "camera")})
+        return replace(row, captured=self._find_text(row, "captured"), camera=self._find_text(row, "camera"))
 
     def _find_text(self, row: PictureRow, name: str) -> str | None:
         """A fact of a picture that has a column of its own."""

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from viewfinder.pictures import BadFile
-from viewfinder.pictures.walk_notes import LeftOut, WalkNotes
 from viewfinder.store.rows import Failure
+
+if TYPE_CHECKING:
+    from viewfinder.pictures.walk_notes import LeftOut, WalkNotes
 
 Progress = Callable[[int, int], None]
 """Called after each batch with two counts: how many are done, and how many there are to do."""

@@ -160,6 +160,12 @@ def describe_pictures(rows: Sequence[PictureRow]) -> Any:
     return pa.table(facts)
 
 
+def list_fact_names(rows: Sequence[PictureRow]) -> list[str]:
+    """The names of the facts that files tell of any of these pictures, in the order of `facts.model.NAMES`."""
+    told = {fact.name for row in rows for file in row.files for fact in file.facts}
+    return [name for name in NAMES if name in told]
+
+
 def to_frame(table: Any) -> Any:
     """An Arrow table as a pandas DataFrame. Raises ViewfinderError: pandas is not installed."""
     try:

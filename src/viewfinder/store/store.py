@@ -104,20 +104,28 @@ class Store:
 
     # -- pictures
 
-    def add(self, rows: Sequence[PictureRow], vectors: Mapping[str, Float[np.ndarray, "n _"]]) -> None:
+    def add(
+        self,
+        rows: Sequence[PictureRow],
+        vectors: Mapping[str, Float[np.ndarray, "n _"]],
+        changed: Sequence[PictureRow] = (),
+    ) -> None:
         """Adds pictures with their vectors in each space, acknowledged when this returns; known ids are replaced.
+
+        `changed` are rows of pictures whose vectors stay, which are replaced in the same commit: a file that one
+        picture has lost to another is never of both, nor of none.
 
         Raises ValueError: an id twice, other vectors than rows, another width; DiskFull, LibraryBusy, LibraryError.
         """
         ids = [row.id for row in rows]
-        check_ids(ids)
+        check_ids([*ids, *(row.id for row in changed)])
         if not ids:
             return
         with self._hold_to_write():
             before = read_state(self.folder)
             for space, matrix_nd in vectors.items():
                 self._add_vectors(space, ids, matrix_nd)
-            if not self._merge_rows(PICTURES, "id", self._fit_rows(rows)).num_updated_rows:
+            if not self._merge_rows(PICTURES, "id", self._fit_rows([*rows, *changed])).num_updated_rows:
                 self._tables.note_growth(before, read_state(self.folder), ids)
 
     def keep_originals(self, files: Mapping[str, Path]) -> None:

@@ -25,7 +25,8 @@ from viewfinder.encoders.starter.encoder import Head
 from viewfinder.encoders.starter.fit import BANK_OF_OWN, OWN_TEMPERATURE, CaptionedVectors, HeadCorrection
 from viewfinder.errors import BadInput
 from viewfinder.metrics import mean_reciprocal_rank, recall_at, target_ranks
-from viewfinder.pictures import DecodedFile, Decoders, scan
+from viewfinder.pictures import DecodedFile, Decoders
+from viewfinder.pictures.scan import scan
 from viewfinder.query import Query
 from viewfinder.search.gallery import Gallery
 from viewfinder.store.descriptions import list_ids, read_tables

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -86,3 +87,22 @@ def test_what_cannot_be_searched_is_a_problem(client: TestClient, given: dict[st
     assert answer.status_code == status
     assert answer.headers["content-type"] == "application/problem+json"
     assert "library.vf" not in answer.text
+
+
+def test_the_pictures_of_a_product_are_one_result_if_that_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(viewfinder.library, "load_encoder", load_colour_encoder)
+    library = Library.open(tmp_path / "library.vf")
+    drawn = tiny_pictures(tmp_path / "pictures", 8)
+    rows = [{"file": picture.path.name, "product id": str(at // 2)} for at, picture in enumerate(drawn)]
+    library.add(tmp_path / "pictures", catalogue=rows, workers=1)
+    app = create_app(library, ServerSettings(_env_file=None))
+    with TestClient(app, base_url="http://127.0.0.1:8008", client=("127.0.0.1", 50000)) as here:
+        every, first = found(here, text="red"), found(here, text="red", fold=True, n=3)
+        rest = found(here, text="red", fold=True, n=3, cursor=first["next"])
+    assert (every["total"], first["total"], rest["next"]) == (8, 4, None)
+    assert not any(hit["others"] for hit in every["results"])
+    hits = [*first["results"], *rest["results"]]
+    assert len(hits) == 4
+    assert {picture for hit in hits for picture in (hit["id"], *hit["others"])} == {row.id for row in library}

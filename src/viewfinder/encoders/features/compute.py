@@ -30,7 +30,8 @@ from jaxtyping import Float
 from viewfinder.encoders.base import Encoded, Encoder
 from viewfinder.encoders.features import store
 from viewfinder.errors import BadInput
-from viewfinder.pictures import DecodedFile, Decoders, Outcome, scan
+from viewfinder.pictures import BadFile, DecodedFile, Decoders
+from viewfinder.pictures.scan import scan
 
 MAX_PICTURES = 64
 """Pictures acknowledged together: the most that a crash can cost."""
@@ -163,7 +164,11 @@ def _compute_chunks(
 
 
 def _encode_batch(
-    encoder: Encoder, sources: Sequence[store.PictureFile], outcomes: Sequence[Outcome], *, regions: bool
+    encoder: Encoder,
+    sources: Sequence[store.PictureFile],
+    outcomes: Sequence[DecodedFile | BadFile],
+    *,
+    regions: bool,
 ) -> Iterator[Read]:
     """The pictures of one batch, with the size and time of change that they had when they were read."""
     pixels = [outcome.pixels for outcome in outcomes if isinstance(outcome, DecodedFile)]

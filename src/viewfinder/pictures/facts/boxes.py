@@ -73,7 +73,7 @@ def _take_movie(data: bytes, movie: memoryview, blocks: Blocks) -> None:
     """When a film or a CR3 was made, and a CR3's directories."""
     for box in iterate_boxes(movie):
         if box.kind == b"mvhd" and not data[8:12].startswith(b"avi"):  # AVIF's encoders write when they ran
-            width = 8 if box.payload[:1] == b"\1" else 4
+            width = 8 if bytes(box.payload[:1]) == b"\1" else 4
             seconds = int.from_bytes(box.payload[_WITH_VERSION : _WITH_VERSION + width], "big")
             blocks.created = read_mac_seconds(seconds)
         elif box.kind == b"uuid" and box.payload[:16] == _CR3_DIRECTORIES:
