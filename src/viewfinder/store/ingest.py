@@ -31,10 +31,10 @@ from viewfinder.pictures import (
     IdentifiedFile,
     Outcome,
     absolute_root,
-    walk,
 )
 from viewfinder.pictures.facts.model import Fact, find_value
 from viewfinder.pictures.pixel_hashes import is_same_picture, split_pixel_hash
+from viewfinder.pictures.scan import walk
 from viewfinder.pictures.walk_notes import WalkNotes, describe_kinds, describe_left_out
 from viewfinder.store.known_facts import complete_facts, stamp_settings
 from viewfinder.store.manifest import Manifest, Matched
