@@ -44,6 +44,9 @@ CAN_TELL = {
     **dict.fromkeys(("width", "height", "stock"), 0.1),
 }  # fmt: skip
 
+# The same of what files say of photographs: few know the year in which one of their own was taken, fewer the month.
+CAN_TELL_OF_FILES = {"year": 0.12, "month": 0.05, "rating": 0.1}
+
 # Last words of names of columns that keep records of pictures, which no user has in mind.
 RECORD_WORDS = """
 id ids uuid guid sku ean upc isbn asin gtin barcode url uri link href path file filename image picture photo

@@ -27,6 +27,7 @@ from viewfinder.questioners.information_gain.caption_options import caption_opti
 from viewfinder.questioners.information_gain.column_names import (
     AMOUNTS,
     CAN_TELL,
+    CAN_TELL_OF_FILES,
     COLUMN_QUESTIONS,
     column_head,
     column_words,
@@ -355,6 +356,8 @@ def column_options(view: Candidates) -> Iterator[Option]:
         if column_head(name) in DATES and share_v.sum() < HALF_KNOWN:
             continue
         can_tell = CAN_TELL.get(column_head(name), 1.0)
+        if name in view.file_columns:
+            can_tell = min(can_tell, CAN_TELL_OF_FILES.get(name, 1.0))
         gain = can_tell * known_answers_gain(share_v, unknown=max(1.0 - float(share_v.sum()), 0.0))
         yield Option(
             "column", write_column_question(name, split.labels), split.labels, share_v, gain,
