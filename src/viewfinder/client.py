@@ -43,6 +43,8 @@ from viewfinder.search.hits import Hit, Hits, PicturePath
 from viewfinder.session.session import Answered, Picture, TurnMethods, id_of, is_known
 from viewfinder.store.reports import AddReport
 from viewfinder.store.rows import Failure, FileRecord, PictureRow, describe_pictures, to_frame
+from viewfinder.wording.reading import SaidFact, SaidReading
+from viewfinder.wording.spelling import Correction
 
 if TYPE_CHECKING:
     from viewfinder.session.session import OwnImage
@@ -618,4 +620,19 @@ def _read_hits(results: Mapping[str, Any], started: float, why: Mapping[str, dic
         for it in results["results"]
     ]
     elapsed_ms = (time.perf_counter() - started) * 1000
-    return Hits(hits, results["verdict"], elapsed_ms, results.get("missing", 0), results.get("unheard", ()))
+    return Hits(
+        hits,
+        results["verdict"],
+        elapsed_ms,
+        results.get("missing", 0),
+        results.get("unheard", ()),
+        _read_reading(results.get("reading")),
+    )
+
+
+def _read_reading(said: Mapping[str, Any] | None) -> SaidReading | None:
+    if said is None:
+        return None
+    corrections = tuple(Correction(one["typed"], one["read"]) for one in said["corrections"])
+    facts = tuple(SaidFact(one["words"], one["kind"], one["pictures"]) for one in said["facts"])
+    return SaidReading(said["content"], corrections, facts)

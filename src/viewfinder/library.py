@@ -449,7 +449,7 @@ class Library:
         if without:
             hits.append(session.reject(text=without))
         last, elapsed_ms = hits[-1], sum(hit.elapsed_ms for hit in hits)
-        return Hits(list(last), last.verdict, elapsed_ms, last.missing, last.unheard)
+        return Hits(list(last), last.verdict, elapsed_ms, last.missing, last.unheard, hits[0].reading)
 
     def _list_by_date(self, where: Mapping[str, str], n: int) -> Hits:
         started = time.perf_counter()

@@ -146,6 +146,8 @@ def print_hits(hits: Hits) -> None:
     """The verdict, then a line a result: number, match, score, path (where it lay, if it is gone)."""
     if hits.missing:
         print_line(f"note: {count_noun(hits.missing, 'picture')} could not be searched: a part of the cluster is away")
+    if hits.reading is not None:
+        print_line(f"Searching for: {hits.reading.describe()}")
     if not len(hits):
         print_line("No results.")
         return

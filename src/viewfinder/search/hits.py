@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from viewfinder.conversation import PictureId
 from viewfinder.search.verdicts import Match, Verdict
 from viewfinder.store.rows import to_frame, to_utf8
+from viewfinder.wording.reading import SaidReading
 
 if sys.platform == "win32":
     from pathlib import WindowsPath as _Path
@@ -78,13 +79,14 @@ class Hits(tuple[Hit, ...]):
 
     `missing`: pictures that could not be searched when several machines search (docs/cluster.md); else 0. `unheard`: if
     nothing is found, the words last said that the encoder does not know, unless it knows most: they may be of another
-    language.
+    language. `reading`: how the last sentence was read, if not just as it stands.
     """
 
     verdict: Verdict
     elapsed_ms: float
     missing: int
     unheard: tuple[str, ...]
+    reading: SaidReading | None
 
     def __new__(  # noqa: D102
         cls,
@@ -93,9 +95,11 @@ class Hits(tuple[Hit, ...]):
         elapsed_ms: float,
         missing: int = 0,
         unheard: Sequence[str] = (),
+        reading: SaidReading | None = None,
     ) -> Hits:
         made = super().__new__(cls, hits)
         made.verdict, made.elapsed_ms, made.missing, made.unheard = verdict, elapsed_ms, missing, tuple(unheard)
+        made.reading = reading
         return made
 
     def __repr__(self) -> str:
@@ -109,6 +113,7 @@ class Hits(tuple[Hit, ...]):
             "elapsed_ms": round(self.elapsed_ms, 2),
             **({"missing": self.missing} if self.missing else {}),
             **({"unheard": list(self.unheard)} if self.unheard else {}),
+            **({"reading": self.reading.to_json()} if self.reading else {}),
         }
 
     def to_arrow(self) -> Any:

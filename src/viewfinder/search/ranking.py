@@ -18,6 +18,7 @@ from viewfinder.search.near_scores import NearScores
 from viewfinder.search.products import Products
 from viewfinder.search.region_scores import TIE
 from viewfinder.search.verdicts import Judgement, Verdict, find_unheard, judge_matches, judge_result, outlier_chance
+from viewfinder.wording.reading import SaidReading
 
 LIKELY_BY_FACTS = 0.9
 """The chance of a picture for which all facts hold, where nothing else was said."""
@@ -28,7 +29,7 @@ class Ranking:
 
     `allowed_n`: the pictures that meet the filters, None without filters. `adapters`: the turns that the retriever
     could not take as given, and what was done instead. `texts`: what was said of the wanted picture, by which it is
-    judged. `fold`: of the pictures of one product only the best is a result.
+    judged. `reading`: how the last sentence was read. `fold`: of the pictures of one product only the best is a result.
     """
 
     def __init__(
@@ -38,10 +39,11 @@ class Ranking:
         allowed_n: Bool[np.ndarray, " n"] | None = None,
         adapters: tuple[str, ...] = (),
         texts: Sequence[str] = (),
+        reading: SaidReading | None = None,
         *,
         fold: bool = False,
     ) -> None:
-        self.gallery, self.query, self.adapters = gallery, query, adapters
+        self.gallery, self.query, self.adapters, self.reading = gallery, query, adapters, reading
         self._allowed_n = allowed_n
         self.scores: Scores | NearScores = gallery.turn_scores(query, allowed_n)
         self._texts = texts

@@ -12,10 +12,11 @@ from jaxtyping import Bool
 
 from viewfinder.query import LikelihoodRatios
 from viewfinder.search.gallery import Gallery
-from viewfinder.session.reading import COLUMNS
+from viewfinder.session.reading import COLUMNS, Reading
 from viewfinder.store.rows import AttributeColumn
 from viewfinder.wording.fact_phrases import FactPhrase
 from viewfinder.wording.numbers import to_number
+from viewfinder.wording.reading import SaidFact, SaidReading
 from viewfinder.wording.times import TimeCondition
 
 WRONG_FACT = 0.002
@@ -33,8 +34,20 @@ Held = tuple[Bool[np.ndarray, " n"], Bool[np.ndarray, " n"]]
 
 def count_pictures(phrase: FactPhrase, gallery: Gallery) -> int:
     """How many pictures a fact holds for."""
-    holds_n, _ = find_holding(phrase, gallery)
-    return int(np.count_nonzero(holds_n))
+
+    def count() -> int:
+        holds_n, _ = find_holding(phrase, gallery)
+        return int(np.count_nonzero(holds_n))
+
+    return gallery.remember(("count", phrase.kind, phrase.values, phrase.time), count)
+
+
+def describe_reading(reading: Reading, gallery: Gallery) -> SaidReading | None:
+    """A reading as it is shown, with the number of pictures for each fact; None where a sentence was read as it is."""
+    if not reading.facts and not reading.corrections and reading.content == reading.text:
+        return None
+    facts = tuple(SaidFact(one.words, one.kind, count_pictures(one, gallery)) for one in reading.facts)
+    return SaidReading(reading.content, reading.corrections, facts)
 
 
 def weigh_fact(phrase: FactPhrase, gallery: Gallery) -> LikelihoodRatios | None:

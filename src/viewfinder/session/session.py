@@ -48,6 +48,7 @@ from viewfinder.search.hits import Hit, Hits
 from viewfinder.search.ranking import Ranking
 from viewfinder.session.candidates import select_candidates
 from viewfinder.session.evidence import find_evidence, is_evidence_alone
+from viewfinder.session.facts import describe_reading
 from viewfinder.session.reading import Read, read_sentence
 from viewfinder.session.replies import understand_reply
 from viewfinder.session.resolve import ImageFile, resolve_turn
@@ -163,7 +164,7 @@ class TurnResult:
         """The pictures that it shows, with the verdict on all that was said; with their reasons only if `explained`."""
         ranking, hits = self.ranking, self.ranking.hits(len(self.rows), explained=explained)
         elapsed_ms = (time.perf_counter() - self.started) * 1000
-        return Hits(hits, ranking.verdict, elapsed_ms, ranking.missing, ranking.unheard)
+        return Hits(hits, ranking.verdict, elapsed_ms, ranking.missing, ranking.unheard, ranking.reading)
 
 
 def check_search(n: int, where: Mapping[str, str] | None) -> None:
@@ -471,7 +472,8 @@ class Session(TurnMethods):
         read = self._make_reader(gallery)
         evidence, matches = find_evidence(path, gallery, read), match_words(asks_for, gallery, read)
         query = replace(query, evidence=evidence, word_matches=matches)
-        return Ranking(gallery, query, allowed_n, adapters, texts_said(path, read), fold=self._fold)
+        reading = describe_reading(read(getattr(path[-1].turn, "text", "")), gallery) if path else None
+        return Ranking(gallery, query, allowed_n, adapters, texts_said(path, read), reading, fold=self._fold)
 
     def _make_reader(self, gallery: Gallery) -> Read:
         """Reads what is said for these pictures, today."""

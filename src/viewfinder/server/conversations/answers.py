@@ -185,6 +185,7 @@ def read_page(ranking: Ranking, n: int, start: int, *, why: bool = False) -> dic
         "adapters": list(ranking.adapters),
         "missing": ranking.missing,
         "unheard": list(ranking.unheard),
+        "reading": None if ranking.reading is None else ranking.reading.to_json(),
     }
 
 

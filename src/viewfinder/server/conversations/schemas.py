@@ -274,6 +274,29 @@ class Answered(BaseModel):
     model_config = ConfigDict(populate_by_name=True)
 
 
+class ReadFact(BaseModel):
+    """A fact in a sentence, and how many pictures it holds for."""
+
+    words: str
+    kind: str
+    pictures: int
+
+
+class ReadWord(BaseModel):
+    """A word as it was typed, and as it was read."""
+
+    typed: str
+    read: str
+
+
+class Reading(BaseModel):
+    """How a sentence was read: the description that is compared with pictures, words read as others, facts."""
+
+    content: str
+    corrections: list[ReadWord]
+    facts: list[ReadFact]
+
+
 class Results(BaseModel):
     """The results of a turn, or a later page of them.
 
@@ -295,6 +318,7 @@ class Results(BaseModel):
     elapsed_ms: float
     missing: int = Field(0, description="pictures that could not be searched: a part of the cluster is away")
     unheard: list[str] = Field([], description="if nothing is found, words last said that the encoder does not know")
+    reading: Reading | None = Field(None, description="how the last sentence was read, if not just as it stands")
 
 
 class Replay(BaseModel):
@@ -369,6 +393,7 @@ class SearchResults(BaseModel):
     elapsed_ms: float
     missing: int = Field(0, description="pictures that could not be searched")
     unheard: list[str] = Field([], description="if nothing is found, words last said that the encoder does not know")
+    reading: Reading | None = Field(None, description="how the last sentence was read, if not just as it stands")
 
 
 def event_stream(description: str, *names: str, data: str | None = None) -> dict[int | str, dict[str, Any]]:
