@@ -112,7 +112,8 @@ def measure_usual(
 ) -> float:
     """The median, over the sayings, of the mean standing of the `CROWD` pictures with the best scores; 0 of none.
 
-    For a large collection it is estimated from a sample, as the best of many grow with the root of the logarithm of their number.
+    For a large collection it is estimated from a sample: the best of many grow with the root of the logarithm of their
+    number.
     """
     if len(vectors_nd) > MAX_SAMPLED:
         rows_k = sample_rows(len(vectors_nd), MAX_SAMPLED)
