@@ -57,6 +57,7 @@ TURN = (
     *(f"session/{name}.py" for name in ("session", "resolve", "evidence", "said")),
     "retrievers/composer.py",
     *(f"search/{name}.py" for name in ("gallery", "ranking", "kernels", "parts", "verdicts", "written_words")),
+    "search/own_scale.py",
 )
 QUESTIONS = ("questioners/pool.py", "questioners/information_gain/*.py")
 TALKING = tuple(f"server/conversations/{name}.py" for name in ("conversations", "open_sessions", "questions", "routes"))

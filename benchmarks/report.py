@@ -113,6 +113,7 @@ def make_parts(results: dict[str, dict[str, Any]], judged: Sequence[Judged]) -> 
         "late-interaction": late_interaction_tables(results["late_interaction"]),
         "installed": installed_line(results["installed"]),
         "quality": quality_table(quality),
+        "verdicts-here": verdicts_here_table(results["verdicts_here"]),
         "shop": shop_table(quality["shop"]),
         "heads": heads_table(quality["heads"]),
         "speed": speed_table(speed),
@@ -187,6 +188,28 @@ def quality_table(quality: dict[str, Any]) -> list[str]:
         for what, reach, found in rows
     ]
     return format_table(["what", "reach", "measured", "95 % interval"], cells)
+
+
+def verdicts_here_table(measured: dict[str, Any]) -> list[str]:
+    """One row a figure and a column a gallery: by the encoder's curves, and on the library's own scale."""
+    galleries = measured["galleries"]
+    named = sorted({name for figures in galleries.values() for name in figures["now"]}, key=_place_of_figure)
+    rows = []
+    for name in named:
+        cells = []
+        for figures in galleries.values():
+            before, now = figures["before"].get(name), figures["now"].get(name)
+            told = "" if now is None else format_spread(now)
+            cells.append(told if before is None or now is None else f"{format_percent(before['mean'])}; {told}")
+        rows.append([name, *cells])
+    head = ["before; now", *(f"{name} ({figures['pictures']:,})" for name, figures in galleries.items())]
+    about = f"`benchmarks/verdicts_here.py`, part {measured['part']}, {measured['seeds']} draws of every gallery. "
+    return [*format_table(head, rows), "", about + machine_line(measured["machine"])]
+
+
+def _place_of_figure(name: str) -> tuple[int, str]:
+    starts = ('"nothing", though', '"nothing"', '"found"', '"unlikely"', "likely", "maybe", "unlikely", "among")
+    return next(at for at, start in enumerate(starts) if name.startswith(start)), name
 
 
 def shop_table(shop: dict[str, Any]) -> list[str]:

@@ -20,6 +20,7 @@ from viewfinder.encoders.starter.encoder import (
     OBJECTS,
     RAW_VERSION,
     RAW_WIDTH,
+    SHIPPED_HEAD,
     VISUAL,
     Head,
     Residual,
@@ -237,6 +238,21 @@ def test_a_calibration_that_measured_less_is_left_out(tmp_path: Path) -> None:
     save_file(load_file(file), file, metadata=metadata | {"calibration": "[[1.0], [2.0], [0.3, 0.3]]"})
     read = load_head(file)
     assert (read.calibration, read.fingerprint()) == (None, tiny_head().fingerprint())
+
+
+@pytest.mark.parametrize("is_own", [False, True])
+def test_it_is_remembered_whether_curves_were_fitted_on_the_very_library(tmp_path: Path, is_own: bool) -> None:
+    known = Calibration((1.0,), (2.0,), (0.3, 0.3), np.ones(3, np.float32), is_own=is_own)
+    tiny_head(calibration=known).save(tmp_path / "head.safetensors")
+    read = load_head(tmp_path / "head.safetensors").calibration
+    assert read is not None
+    assert read.is_own == is_own
+
+
+def test_curves_of_an_earlier_viewfinder_are_not_the_librarys_own() -> None:
+    shipped = load_head(SHIPPED_HEAD).calibration
+    assert shipped is not None
+    assert not shipped.is_own
 
 
 def test_a_head_of_the_first_version_is_read_with_its_vectors_and_its_name(tmp_path: Path) -> None:

@@ -172,11 +172,10 @@ def test_scores_of_a_plain_query_are_used_again_and_judged_alike() -> None:
         np.testing.assert_allclose(own.features_f, again.features_f, atol=1e-6)
 
 
-def test_what_was_not_said_or_not_measured_is_not_judged() -> None:
+def test_without_words_or_pictures_nothing_is_judged() -> None:
     query = Query(())
     for gallery, texts in (
         (gallery_of(), ()),
-        (gallery_of(encoder=ColourEncoder()), ("red",)),
         (gallery_of(0), ("red",)),
     ):
         assert gallery.judge(texts, query, gallery.scores(query)) is None
@@ -193,7 +192,9 @@ def test_what_is_there_is_found_and_what_is_not_is_said() -> None:
 
 
 def test_between_nothing_and_likelier_than_not_it_is_unsure() -> None:
-    unsure = ColourEncoder(calibration=replace(KNOWN, here=(*KNOWN.here[:-1], -40.0), nothing_below=(0.0, 0.0)))
+    # By the first curve nothing is here, by the second the best hit is no more than "maybe" it.
+    here, match = (*KNOWN.here[:-1], -40.0), (0.0,) * 9 + (-1.0,)
+    unsure = ColourEncoder(calibration=replace(KNOWN, here=here, match=match, nothing_below=(0.0, 0.0)))
     assert session(gallery=gallery_of(encoder=unsure)).say("green over blue").verdict == "unsure"
 
 
@@ -221,7 +222,7 @@ def test_without_words_how_far_a_picture_stands_out_decides() -> None:
 def test_words_that_captions_of_the_best_pictures_have_are_known_here() -> None:
     # By how common the words are, alone: as many captions as one of a hundred are even odds.
     by_words = (0.0,) * 7 + (5.0, 0.0, 12.0)
-    encoder = ColourEncoder(calibration=replace(KNOWN, here=by_words))
+    encoder = ColourEncoder(calibration=replace(KNOWN, here=by_words, match=by_words))
     pictures = Pictures(("a", "b"), encoder.words(["red", "blue"]), encoder)
     captions = {"a": "a submarine that surfaces"}
     for gallery, verdict in ((pictures.gallery(), "nothing"), (pictures.gallery(captions=captions), "found")):

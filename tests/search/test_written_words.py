@@ -14,7 +14,7 @@ from viewfinder.retrievers import Composer
 from viewfinder.retrievers.plain_clip import PlainClip
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.hits import Hits
-from viewfinder.search.verdicts import mean_odds
+from viewfinder.search.verdicts import MIN_LIKELY, mean_odds
 from viewfinder.search.written_words import (
     FREE_WORDS,
     MIN_USUAL,
@@ -28,6 +28,7 @@ from viewfinder.search.written_words import (
     rows_of_all,
     said_words,
 )
+from viewfinder.session.said import texts_said
 from viewfinder.session.session import Session
 from viewfinder.testing import COLOURS, ColourEncoder, tiny_snapshot
 
@@ -59,6 +60,15 @@ def ids(hits: Hits) -> list[str]:
     return [hit.id for hit in hits]
 
 
+def judged(session: Session) -> tuple[str, set[str]]:
+    """The verdict and the likely pictures by what was said and written, whatever is shown first."""
+    ranking = session.ranking()
+    found = ranking.gallery.judge(texts_said(session.conversation.path()), ranking.query, ranking.scores)
+    assert found is not None
+    chances = found.matches(range(len(LOOKS)))
+    return found.verdict, {f"p{row:03}" for row, chance in enumerate(chances) if chance >= MIN_LIKELY}
+
+
 def matched(session: Session) -> list[str]:
     """The texts that count as words."""
     return [match.text for match in session.ranking().query.word_matches]
@@ -76,9 +86,8 @@ def test_a_file_with_a_catalogue_row_is_found_by_its_name_as_a_shop_types_it() -
     index = index_of(SHOES)
     assert index.rows("p003").tolist() == [3]
     assert index.rows("p002").tolist() == []  # a photograph of which nothing is written
-    hits, _ = search("P003", gallery(calibration=NEVER))
-    assert hits.verdict == "found"
-    assert [hit.id for hit in hits if hit.match == "likely"] == ["p003"]
+    _, session = search("P003", gallery(calibration=NEVER))
+    assert judged(session) == ("found", {"p003"})
 
 
 def nats_of(index: WordIndex, text: str, share_of: Callable[[str], float]) -> np.ndarray:
@@ -184,15 +193,16 @@ def test_bayes_adds_what_is_written_to_what_is_seen_in_the_verdict_and_in_each_m
 def test_a_picture_of_which_all_that_was_said_is_written_is_what_was_said(
     said: str, verdict: str, likely: set[str]
 ) -> None:
-    hits, _ = search(said, gallery(calibration=NEVER))
-    assert hits.verdict == verdict
-    assert {hit.id for hit in hits if hit.match == "likely"} == likely
+    _, session = search(said, gallery(calibration=NEVER))
+    assert judged(session) == (verdict, likely)
 
 
 def test_words_of_several_turns_must_all_be_written_of_a_picture() -> None:
     _, session = search("nike", gallery(calibration=NEVER))
-    assert {hit.id for hit in session.say("an airliner") if hit.match == "likely"} == {"p003"}
-    assert session.say("with sandals").verdict == "unsure"
+    session.say("an airliner")
+    assert judged(session) == ("found", {"p003"})
+    session.say("with sandals")
+    assert judged(session) == ("unsure", set())
 
 
 def test_the_mean_of_odds_is_that_of_the_slow_way_and_does_not_overflow() -> None:

@@ -45,6 +45,8 @@ class Calibration:
             for sentences.
         expected: weights, the bias last, of the usual score of a picture for a text with this vector about it.
         familiar: for each word stem, log10 of the share of captions that have it.
+        is_own: whether the curves were fitted on the very collection that is searched (`tune`). Curves of elsewhere do
+            not travel: a library then has a scale of its own (`search/own_scale.py`).
     """
 
     here: tuple[float, ...]
@@ -52,6 +54,7 @@ class Calibration:
     nothing_below: tuple[float, float]
     expected: Float[np.ndarray, " weights"]
     familiar: Mapping[str, float] = field(default_factory=dict)
+    is_own: bool = True
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,6 +7,6 @@ late_interaction, region_scores   queries over many vectors a picture, and their
 near_scores, approximate, index_files   large collections: turns over the index, the index, and where it lies
 shard_scores  one answer made of those of several machines (`viewfinder.cluster`)
 written_words   what people wrote about pictures, as text
-verdicts, explanation   what a score means, and how it comes about
+verdicts, own_scale, explanation   what a score means, in this library too, and how it comes about
 raw_vectors   the vectors from which trained systems make their own; grounding: which part of a picture answers a word
 """

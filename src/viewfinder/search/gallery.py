@@ -37,6 +37,16 @@ from viewfinder.search.explanation import explain_regions, explain_turns
 from viewfinder.search.kernels import best_rows, dot_scores, top_k
 from viewfinder.search.late_interaction import late_scores, region_shares
 from viewfinder.search.near_scores import IndexedPictures, NearScores, NearSearch
+from viewfinder.search.own_scale import (
+    OwnJudgement,
+    OwnScale,
+    measure_levels,
+    measure_usual,
+    name_sayings,
+    own_features,
+    read_curves,
+    read_sayings,
+)
 from viewfinder.search.parts import (
     contrast_scores,
     positive_weight,
@@ -48,7 +58,16 @@ from viewfinder.search.products import Products, find_products
 from viewfinder.search.raw_vectors import Boxed, RawVectors, best_labels, check_fits, name_labels
 from viewfinder.search.region_scores import TILE, RegionBlock, attention_weights, tile_batches
 from viewfinder.search.shard_scores import ShardAnswer, ShardQuestion, Shards, make_answer, merge_answers
-from viewfinder.search.verdicts import CERTAIN_NATS, CROWD, UNHEARD, Judgement, Spread, judge_conversation
+from viewfinder.search.verdicts import (
+    CERTAIN_NATS,
+    CROWD,
+    UNHEARD,
+    Judgement,
+    Spread,
+    judge_conversation,
+    mean_familiarity,
+    speaks_in_sentences,
+)
 from viewfinder.search.written_words import WordIndex, add_named, build_entries, build_name_entries, rows_of_all
 from viewfinder.store.rows import FACTS
 from viewfinder.store.snapshot import Snapshot
@@ -202,6 +221,24 @@ class Gallery:
         )
 
     @cached_property
+    def own_scale(self) -> OwnScale:
+        """What scores mean among these pictures, kept beside the snapshot; of at least one picture."""
+        name = f"{name_sayings()}-{self.encoder.version}"
+        sayings_bd = self.snapshot.derived(
+            f"sayings-{name}", lambda _: self.encode_texts(read_sayings()).astype(np.float32)
+        )
+        levels_n2 = self.snapshot.derived(
+            f"levels-{name}", lambda snapshot: measure_levels(snapshot.matrix_nd, sayings_bd), by_row=True
+        )
+        usual_1 = self.snapshot.derived(
+            f"usual-{name}",
+            lambda snapshot: np.array(
+                [measure_usual(snapshot.matrix_nd, self.background_n, levels_n2, sayings_bd)], np.float32
+            ),
+        )
+        return OwnScale(sayings_bd, levels_n2, self.background_n, float(usual_1[0]))
+
+    @cached_property
     def tags(self) -> TagVectors:
         """Zero-shot tags, measured against a sample of this collection."""
         rows_k = np.linspace(0, max(len(self) - 1, 0), min(len(self), TAG_SAMPLE)).astype(int)
@@ -238,6 +275,8 @@ class Gallery:
         self.tags  # noqa: B018
         self.words  # noqa: B018
         self.file_names  # noqa: B018
+        if len(self):
+            self.own_scale  # noqa: B018
         if self.indexed is not None and len(self):
             self._near.moments  # noqa: B018
         return self
@@ -541,10 +580,10 @@ class Gallery:
     def _weigh(self, term: Evidence | WordMatch) -> LikelihoodRatios | None:
         return term.ratios() if isinstance(term, Evidence) else self.written_ratios(term.text)
 
-    def judge(self, texts: Sequence[str], query: Query, scores: Scores | NearScores) -> Judgement | None:
-        """The texts judged against these pictures; None without texts, or if the encoder has no calibration."""
+    def judge(self, texts: Sequence[str], query: Query, scores: Scores | NearScores) -> Judgement | OwnJudgement | None:
+        """The texts judged against these pictures; None without texts."""
         calibration = self.encoder.calibration
-        if calibration is None or not texts or not len(self):
+        if not texts or not len(self):
             return None
         texts_md = np.concatenate([self.encode_texts([text]) for text in texts])  # just encoded, and cached
         # If the query is their plain mean, with nothing else but what is written, its scores are those of what was
@@ -568,7 +607,15 @@ class Gallery:
         if self.snapshot.has_captions:
             best = said.crowd_k.tolist()
             named = frozenset(content_stems(caption for row in best for caption in self.snapshot.captions(row)))
-        found = judge_conversation(calibration, said.spread, said.at, texts_md, texts, named)
+        found: Judgement | OwnJudgement
+        if calibration is not None and calibration.is_own:
+            found = judge_conversation(calibration, said.spread, said.at, texts_md, texts, named)
+        else:
+            familiar = None if calibration is None else mean_familiarity(calibration.familiar, texts, named)
+            standing_c = self.own_scale.stand(said.at(said.crowd_k), said.crowd_k)
+            features_f = own_features(self.own_scale, standing_c, texts_md, familiar)
+            spoken = speaks_in_sentences(texts)
+            found = OwnJudgement(read_curves(), self.own_scale, features_f, spoken, said.at)
         written_n = None if adds_n is None else adds_n * query.sharpness
         held_k = self._find_rows_of_all(texts)
         if len(held_k):

@@ -15,9 +15,19 @@ from viewfinder.query import LikelihoodRatios, Query
 from viewfinder.search.gallery import MIN_SORTED, Gallery, Scores
 from viewfinder.search.hits import Hit, PicturePath
 from viewfinder.search.near_scores import NearScores
+from viewfinder.search.own_scale import OwnJudgement
 from viewfinder.search.products import Products
 from viewfinder.search.region_scores import TIE
-from viewfinder.search.verdicts import Judgement, Verdict, find_unheard, judge_matches, judge_result, outlier_chance
+from viewfinder.search.verdicts import (
+    Judgement,
+    Verdict,
+    agree_verdict,
+    fall_along,
+    find_unheard,
+    judge_matches,
+    judge_result,
+    outlier_chance,
+)
 from viewfinder.wording.reading import SaidReading
 
 LIKELY_BY_FACTS = 0.9
@@ -71,7 +81,7 @@ class Ranking:
         """Is what the conversation asks for here at all?"""
         best = self.best(1).tolist()
         if best and self._judgement is not None:
-            return self._judgement.verdict
+            return agree_verdict(self._judgement.verdict, self._compute_chances(best)[0])
         return judge_result(self._compute_chances(best)[0] if best else None)
 
     @property
@@ -83,22 +93,18 @@ class Ranking:
         return find_unheard(calibration.familiar, said[-1])
 
     @cached_property
-    def _judgement(self) -> Judgement | None:
+    def _judgement(self) -> Judgement | OwnJudgement | None:
         return self.gallery.judge(self._texts, self.query, self.scores)
 
     def _compute_chances(self, rows: Sequence[int]) -> list[float]:
-        """How likely pictures are to be what was said; without words, how far they stand out."""
+        """How likely the first hits are to be what was said; without words, how far they stand out."""
         if not rows:
             return []
-        said = [LIKELY_BY_FACTS] * len(rows)
-        if self._judgement is not None:
-            said = self._judgement.matches(rows)
-        if self._facts:
-            return [chance * held for chance, held in zip(said, self._weigh_facts(rows), strict=True)]
-        if self._judgement is not None:
-            return said
-        spread = self.scores.spread
-        return [outlier_chance(score, spread.mean, spread.deviation) for score in self._round_scores(rows)]
+        if self._judgement is None and not self._facts:
+            spread = self.scores.spread
+            return [outlier_chance(score, spread.mean, spread.deviation) for score in self._round_scores(rows)]
+        said = [LIKELY_BY_FACTS] * len(rows) if self._judgement is None else self._judgement.matches(rows)
+        return fall_along([chance * held for chance, held in zip(said, self._weigh_facts(rows), strict=True)])
 
     @cached_property
     def _facts(self) -> tuple[LikelihoodRatios, ...]:
@@ -138,7 +144,8 @@ class Ranking:
 
     def hits(self, count: int, start: int = 0, *, explained: bool = False) -> tuple[Hit, ...]:
         """The best pictures after the first `start`; with their reasons only if `explained` (else `why` gives them)."""
-        rows_k, ids = self.best(start + count)[start:], self.gallery.snapshot.ids
+        first_k, ids = self.best(start + count), self.gallery.snapshot.ids
+        rows_k = first_k[start:]
         rows = rows_k.tolist()
         scores = self._round_scores(rows)
         # The first file that still exists; `os.path`, because this runs for every result.
@@ -146,7 +153,7 @@ class Ranking:
             next((path for path in paths if os.path.exists(path)), paths[0])  # noqa: PTH110
             for paths in self.gallery.snapshot.paths_of(rows)
         ]
-        matches = judge_matches(self._compute_chances(rows))
+        matches = judge_matches(self._compute_chances(first_k.tolist() if rows else [])[start:])
         reasons = self.gallery.why(self.query, rows_k, self.scores) if explained and rows else [{} for _ in rows]
         known = zip(rows, files, scores, matches, reasons, strict=True)
         return tuple(

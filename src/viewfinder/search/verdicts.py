@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from statistics import fmean
 from typing import Literal
 
@@ -21,7 +22,7 @@ from viewfinder.wording.stop_words import WITHOUT_CONTENT, content_stems
 Match = Literal["likely", "maybe", "unlikely"]
 Verdict = Literal["found", "unsure", "nothing"]
 
-MIN_LIKELY, MIN_MAYBE = 0.5, 0.25
+MIN_LIKELY, MIN_MAYBE = 0.5, 0.2
 """Chances above which a hit is called likely, or maybe; docs/benchmarks.md tells what they amount to."""
 
 OUTLIER_WEIGHT, OUTLIER_BIAS = 2.0, -6.0
@@ -48,6 +49,27 @@ def judge_result(best_chance: float | None) -> Verdict:
     if best_chance is None or best_chance < MIN_MAYBE:
         return "nothing"
     return "found" if best_chance >= MIN_LIKELY else "unsure"
+
+
+def agree_verdict(verdict: Verdict, best_chance: float) -> Verdict:
+    """The verdict that goes with the chance of the best hit: never "found" above a first hit that is unlikely.
+
+    Nor "nothing" above one that may be it, nor a doubt above a likely one: what is shown contradicts no header.
+    """
+    if best_chance >= MIN_LIKELY:
+        return "found"
+    if best_chance >= MIN_MAYBE:
+        return "found" if verdict == "found" else "unsure"
+    return "nothing" if verdict == "nothing" else "unsure"
+
+
+def fall_along(chances: Sequence[float]) -> list[float]:
+    """Chances that never rise down the list: no hit is likelier than one that is shown before it.
+
+    >>> fall_along([0.4, 0.6, 0.2])
+    [0.4, 0.4, 0.2]
+    """
+    return list(accumulate(chances, min))
 
 
 # -- what was said, judged against a collection
@@ -128,6 +150,15 @@ def conversation_features(
             min(words, MAX_WORDS_COUNTED), min(len(texts), MAX_TURNS_COUNTED), familiar,
         ]
     )  # fmt: skip
+
+
+def speaks_in_sentences(texts: Sequence[str]) -> bool:
+    """Whether people spoke in sentences rather than fragments.
+
+    >>> speaks_in_sentences(["a dog runs over the beach"]), speaks_in_sentences(["dog beach", "brown"])
+    (True, False)
+    """
+    return fmean(len(text.split()) for text in texts) >= MIN_SENTENCE_WORDS
 
 
 def is_in_sentences(features_f: Float[np.ndarray, " f"]) -> bool:

@@ -130,7 +130,7 @@ def calibrate_conversations(
         float(np.quantile([chance for way, chance in found if way == wanted] or [chance for _, chance in found], LOST))
         for wanted in (False, True)
     )
-    return Calibration(here, match, (fragments, spoken), expected, gallery.familiar)
+    return Calibration(here, match, (fragments, spoken), expected, gallery.familiar, is_own=False)
 
 
 def count_familiar(captions: Sequence[str]) -> dict[str, float]:

@@ -63,7 +63,7 @@ RAW_WIDTH = OBJECTS + TEXTURE + NAMES
 
 HEAD_VERSION = 2
 CURVES = 4
-"""The parts of a calibration besides `expected`."""
+"""The parts of a calibration besides `expected` and `is_own`."""
 
 MAX_WORDS = 40
 """Words of a text that are looked up in the lexicon; the rest is left to the sentence vector."""
@@ -182,7 +182,9 @@ class Head:
             "bank_temperature": repr(self.bank_temperature),
             "labels": json.dumps(self.labels),
             "lexicon": json.dumps(self.lexicon),
-            "calibration": json.dumps(known and [known.here, known.match, known.nothing_below, dict(known.familiar)]),
+            "calibration": json.dumps(
+                known and [known.here, known.match, known.nothing_below, dict(known.familiar), known.is_own]
+            ),
         }
         file.parent.mkdir(parents=True, exist_ok=True)
         save_file(self._arrays(), str(file), metadata=metadata)
@@ -226,10 +228,11 @@ def load_head(file: Path) -> Head:
     if metadata["version"] == "1":
         return _load_first_version(arrays, float(metadata["names_mix"]), tuple(json.loads(metadata["labels"])))
     curves, calibration = json.loads(metadata["calibration"]), None
-    if curves is not None and len(curves) == CURVES:  # an earlier viewfinder measured less
-        here, match, nothing_below, familiar = curves
+    if curves is not None and len(curves) >= CURVES:  # an earlier viewfinder measured less
+        here, match, nothing_below, familiar = curves[:CURVES]
+        is_own = len(curves) > CURVES and bool(curves[CURVES])  # an earlier one did not say
         expected = arrays["calibration.expected"].astype(np.float32)
-        calibration = Calibration(tuple(here), tuple(match), tuple(nothing_below), expected, familiar)
+        calibration = Calibration(tuple(here), tuple(match), tuple(nothing_below), expected, familiar, is_own)
     labels, lexicon = (tuple(json.loads(metadata[name])) for name in ("labels", "lexicon"))
     known = {"labels": labels, "lexicon": lexicon, "calibration": calibration}
     temperature = float(metadata.get("bank_temperature", BANK_TEMPERATURE))
@@ -303,6 +306,9 @@ SENTENCE_WIDTH = 384
 VOCABULARY = Path(__file__).with_name("vocabulary.txt")
 """The word pieces of all-MiniLM-L6-v2, one per line; the line number is the token number."""
 
+SAYINGS = Path(__file__).with_name("sayings.safetensors")
+"""Sentence vectors of texts that every library is asked (`search/own_scale.py`): they need not be read each time."""
+
 MAX_TOKENS = 256
 """Tokens of a text that are read; the rest is left out."""
 
@@ -324,12 +330,40 @@ class SentenceEncoder:
             return np.zeros((0, SENTENCE_WIDTH), np.float32)
         return np.stack([self._cached(text) for text in texts])
 
+    @cached_property
+    def _known(self) -> dict[str, Float[np.ndarray, " names"]]:
+        return read_sentences(SAYINGS)
+
     def _encode(self, text: str) -> Float[np.ndarray, " names"]:
+        return self.compute(text) if (known := self._known.get(text)) is None else known
+
+    def compute(self, text: str) -> Float[np.ndarray, " names"]:
+        """The unit vector of a text, read by the network."""
         ids = np.array([self._tokenizer.encode(text).ids], dtype=np.int64)
         feed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
         mean_d = self._session.run(None, feed)[0][0].mean(axis=0)
         unit: Float[np.ndarray, " names"] = mean_d / np.linalg.norm(mean_d)
         return unit
+
+
+def read_sentences(file: Path) -> dict[str, Float[np.ndarray, " names"]]:
+    """Texts with their unit vectors, as `write_sentences` wrote them; none if there is no such file."""
+    from safetensors import safe_open
+
+    if not file.is_file():
+        return {}
+    with safe_open(str(file), framework="numpy") as tensors:
+        texts = json.loads((tensors.metadata() or {}).get("texts", "[]"))
+        return dict(zip(texts, unit_rows(tensors.get_tensor("vectors").astype(np.float32)), strict=True))
+
+
+def write_sentences(file: Path, texts: Sequence[str]) -> None:
+    """Writes texts with their sentence vectors in half precision."""
+    from safetensors.numpy import save_file
+
+    encoder = sentence_encoder()
+    vectors_ms = np.stack([encoder.compute(text) for text in texts]).astype(np.float16)
+    save_file({"vectors": vectors_ms}, str(file), metadata={"texts": json.dumps(list(texts))})
 
 
 def sentence_encoder() -> SentenceEncoder:
