@@ -475,6 +475,11 @@ class Session(TurnMethods):
         reading = describe_reading(read(getattr(path[-1].turn, "text", "")), gallery) if path else None
         return Ranking(gallery, query, allowed_n, adapters, texts_said(path, read), reading, fold=self._fold)
 
+    @property
+    def reader(self) -> Read:
+        """Reads what is said for the pictures as they are now."""
+        return self._make_reader(self._find_gallery())
+
     def _make_reader(self, gallery: Gallery) -> Read:
         """Reads what is said for these pictures, today."""
         return partial(read_sentence, gallery=gallery, today=self._today())

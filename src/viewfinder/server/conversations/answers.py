@@ -43,6 +43,7 @@ from viewfinder.server.conversations.pools import RetrieverPool, choose_picture_
 from viewfinder.server.conversations.schemas import Belief, SearchIn, SearchResults
 from viewfinder.server.database import SessionRow
 from viewfinder.server.pictures.library import make_hits, next_cursor, parse_cursor
+from viewfinder.session.reading import Read, Reading, read_plainly
 from viewfinder.session.resolve import ImageFile
 from viewfinder.session.session import Session
 from viewfinder.store.snapshot import Snapshot
@@ -218,7 +219,7 @@ def results_to_api(
     return schemas.Results(
         **page,
         turn=number,
-        beliefs=find_beliefs(ranking.query, conversation, conversation.path(number)),
+        beliefs=find_beliefs(ranking.query, conversation, conversation.path(number), session.reader),
         operations=[schemas.Operation(said=said, **asdict(each)) for said, some in done.items() for each in some],
         question=question_to_api(conversation.nodes[number].asked),
         asking=seen.asking == number,
@@ -298,6 +299,7 @@ def _parse_search(given: SearchIn, gallery: Gallery, image_file: ImageFile) -> l
 
 # -- beliefs
 
+FACT = "fact"
 PICTURE_KINDS = frozenset({"picture", "vocabulary"})
 
 
@@ -312,8 +314,10 @@ class Chip:
     column_value: str | None = None
 
 
-def find_beliefs(query: Query, conversation: Conversation, path: Sequence[Node]) -> list[Belief]:
-    """Chips in the order of their turns; `path` leads to the node whose query this is."""
+def find_beliefs(
+    query: Query, conversation: Conversation, path: Sequence[Node], read: Read = read_plainly
+) -> list[Belief]:
+    """Chips in the order of their turns; `path` leads to the node whose query this is, `read` reads what was said."""
     nodes = {node.number: node for node in path}
     found = []
     for part in query.parts:
@@ -325,7 +329,7 @@ def find_beliefs(query: Query, conversation: Conversation, path: Sequence[Node])
             found += [Chip(turn, text, part.kind, part.weight, value) for turn, text in pieces]
     in_parts = {chip.turn for chip in found}
     found += [
-        Chip(known.turn, known.short, "fact" if known.is_fact else "answer", 1.0)
+        Chip(known.turn, known.short, FACT if known.is_fact else "answer", 1.0)
         for known in query.evidence
         if known.is_fact or known.turn not in in_parts
     ]
@@ -338,10 +342,19 @@ def find_beliefs(query: Query, conversation: Conversation, path: Sequence[Node])
             label=tidy_commas(chip.label),
             kind=chip.kind,
             weight=round(chip.weight, 4),
-            without=_turn_without(nodes[chip.turn], chip, in_words[chip.turn]) if chip.turn in nodes else None,
+            without=_turn_without(nodes[chip.turn], chip, in_words[chip.turn], read) if chip.turn in nodes else None,
         )
         for chip in chips
     ]
+
+
+def remove_belief(reading: Reading, chip: Chip) -> str | None:
+    """What was said without one belief: a fact, or a clause of the description; None if that cannot be said exactly."""
+    if chip.kind == FACT:
+        kept = [fact.words for fact in reading.facts if fact.words != chip.label]
+        return " ".join(filter(None, (reading.content, *kept)))
+    rest = remove_clause(reading.content, chip.label)
+    return None if rest is None else " ".join(filter(None, (rest, *(fact.words for fact in reading.facts))))
 
 
 def remove_clause(text: str, label: str) -> str | None:
@@ -406,22 +419,22 @@ def _list_rejections(query: Query, conversation: Conversation, path: Sequence[No
     return chips
 
 
-def _turn_without(node: Node, chip: Chip, in_words: int) -> dict[str, Any] | None:
+def _turn_without(node: Node, chip: Chip, in_words: int, read: Read) -> dict[str, Any] | None:
     """The turn without this belief, one of so many `in_words`; None if nothing would remain of it, or no turn says
     exactly that."""
     match node.turn:
         case Say(text):
-            rest = None if in_words == 1 else remove_clause(text, chip.label)
+            rest = None if in_words == 1 else remove_belief(read(text), chip)
             return {"say": rest} if rest else None
         case Like(text=text) | Show(text=text) if not _is_in_words(chip):
             return {"say": text} if text.strip() else None
         case Like(text=text) | Show(text=text):
-            rest = "" if in_words == 1 else remove_clause(text, chip.label)
+            rest = "" if in_words == 1 else remove_belief(read(text), chip)
             return None if rest is None else turn_to_json(replace(node.turn, text=rest))
         case Reject(pictures, text) if not _is_in_words(chip):
             return {"reject": [], "text": text} if pictures and text.strip() else None
         case Reject(pictures, text):
-            rest = "" if in_words == 1 else remove_clause(text, chip.label)
+            rest = "" if in_words == 1 else remove_belief(read(text), chip)
             return turn_to_json(Reject(pictures, rest)) if rest or (pictures and rest is not None) else None
         case _:
             return None

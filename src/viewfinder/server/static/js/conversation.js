@@ -45,6 +45,16 @@ function pictureOf(number) {
   return turn?.like || first ? thumbnail(turn?.like ?? first, 160) : null;
 }
 
+/** How the last sentence was read, where that is not just as it stands: the description, words spelt anew, facts.
+ * @param {import("./store.js").Reading | null | undefined} said */
+function reading(said) {
+  if (!said) return null;
+  const spelt = said.corrections.map((word) => t("conversation.read-word", word));
+  const facts = said.facts.map(({ words, pictures }) => t("conversation.read-fact", { words, n: pictures }));
+  const content = [said.content && [said.content, spelt.length > 0 && `(${spelt.join(", ")})`].filter(Boolean).join(" "), ...facts];
+  return element("p", { class: "quiet reading" }, t("conversation.read", { content: content.filter(Boolean).join(" · ") }));
+}
+
 /** What a turn does with earlier ones, where it says so in words; otherwise it is the turn itself. @param {TreeNode} node */
 function operations({ number }) {
   const done = store.state.results?.operations.filter(({ said, words }) => said === number && words) ?? [];
@@ -172,6 +182,7 @@ class Conversation extends HTMLElement {
     const { results } = store.state;
     const adapters = (results?.adapters ?? []).map((name) => element("li", {}, t("conversation.adapter", { name })));
     return [
+      reading(results?.reading),
       (results?.missing ?? 0) > 0 && element("p", { class: "verdict missing" }, t("conversation.missing", { n: results.missing })),
       results?.verdict === "nothing" && results.results.length > 0 && results.answer?.with !== "words" && element("p", { class: "verdict" }, t(results.unheard?.length ? "conversation.unheard" : "conversation.nothing", { words: results.unheard })),
       adapters.length > 0 && element("ul", { class: "adapters quiet", role: "list" }, ...adapters),

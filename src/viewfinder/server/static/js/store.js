@@ -6,10 +6,13 @@
  *   caption: string | null, width: number, height: number, why?: any}} Hit
  * @typedef {{text: string, choices: string[], by: string, why: string, attribute: string | null, examples: string[]}} Question
  * @typedef {{turn: number, label: string, kind: string, weight: number, without: any}} Belief
+ * @typedef {{content: string, corrections: {typed: string, read: string}[],
+ *   facts: {words: string, kind: string, pictures: number}[]}} Reading
  * @typedef {{said: number, kind: "rollback" | "keep", turn: number, attribute: string, words: string}} Operation
  * @typedef {{turn: number, verdict: "found" | "unsure" | "nothing", results: Hit[], total: number,
  *   next: string | null, beliefs: Belief[], adapters: string[], operations: Operation[], question: Question | null, asking: boolean,
- *   answer?: {with: "pictures" | "words", text: string | null} | null, elapsed_ms: number, missing?: number, unheard?: string[]}} Results
+ *   answer?: {with: "pictures" | "words", text: string | null} | null, elapsed_ms: number, missing?: number, unheard?: string[],
+ *   reading?: Reading | null}} Results
  * @typedef {{number: number, parent: number, turn: any, told: string, shown: number, first: string | null,
  *   asked: Question | null, at: string | null}} TreeNode
  * @typedef {{id: string, name: string, retriever: string | null, questioner: string, where: Record<string, string>,
