@@ -37,6 +37,9 @@ SAID_IF_NOT = 0.02
 SAID_IF_NOWHERE, FREE_WORDS = 0.2, 2
 """The same for a word that is written about no picture here; so many of them cost nothing: "size 42", "elegant"."""
 
+MIN_SAID = 2e-5
+"""Words with a smaller share of what people say of pictures are said of none."""
+
 MIN_USUAL, UNUSUAL = 0.02, 1e-3
 """An English word is said at least this often of other pictures; a name, so much more rarely than pictures have it."""
 
@@ -123,8 +126,10 @@ class WordIndex:
         found = []
         for word, rows_k in found_by_word.items():
             if len(rows_k):
-                usual = max(share_of(word), len(rows_k) / self._pictures)
-                usual = usual * UNUSUAL if is_name(word) else max(usual, MIN_USUAL)
+                said, written = share_of(word), len(rows_k) / self._pictures
+                # What people say of pictures is no name, so the list of English need not be asked.
+                is_own = said < MIN_SAID and is_name(word)
+                usual = max(said, written) * UNUSUAL if is_own else max(said, written, MIN_USUAL)
                 found.append((float(np.log(SAID_IF_THERE / usual) - np.log(SAID_IF_NOT)), rows_k))
         if not found:
             return None

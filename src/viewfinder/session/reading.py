@@ -93,7 +93,9 @@ class Vocabulary:
 
     def is_known(self, word: str) -> bool:
         """Whether there is such a word, in lower case."""
-        return is_english_word(word) or self._is_written(word)
+        if word in WITHOUT_CONTENT or self.find_share(word) is not None:
+            return True  # most words: the list of English is read only for the others, which takes 80 ms
+        return is_english_word(word)
 
     def find_share(self, word: str) -> float | None:
         """log10 of the share of descriptions, or of these pictures' texts, that have a word; None if none has."""
@@ -104,9 +106,6 @@ class Vocabulary:
         if words is not None and (count := len(words.rows(stem(word)))):
             shares.append(math.log10(count / len(self.gallery)))
         return max(shares, default=None)
-
-    def _is_written(self, word: str) -> bool:
-        return self.gallery.words is not None and len(self.gallery.words.rows(stem(word))) > 0
 
 
 def list_names(gallery: Gallery) -> dict[Kind, Names]:
