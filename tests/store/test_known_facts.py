@@ -421,7 +421,7 @@ def test_an_old_library_gets_facts_with_the_next_add_and_no_new_vectors(
     monkeypatch.setattr(ColourEncoder, "pictures", lambda *_: pytest.fail("a picture was encoded") if _[-1] else None)
     report = old.add(tmp_path / "pictures")
     assert counts(report) == {"found": 3, "unchanged": 3}
-    assert report.notes == ["what is known of 3 files that an earlier viewfinder added were read for the first time"]
+    assert report.notes == ["what is known of 3 files that an earlier viewfinder added was read for the first time"]
     after = {row.id: row for row in old}
     assert after.keys() == before.keys()
     for picture, row in after.items():

@@ -489,9 +489,9 @@ class Ingest:
     def _say_completed(self) -> list[str]:
         """A note on the files that an earlier viewfinder had added."""
         count = self._completed
-        what = "file that an earlier viewfinder added was read" if count == 1 else "files that an earlier viewfinder"
-        what += "" if count == 1 else " added were read"
-        return [f"what is known of {count:,} {what} for the first time"] if count else []
+        files = "file" if count == 1 else "files"
+        said = f"what is known of {count:,} {files} that an earlier viewfinder added was read for the first time"
+        return [said] if count else []
 
     def _say_left_behind(self) -> list[str]:
         """Notes on pictures whose places others have taken, and of which words would be lost unnoticed."""
