@@ -132,6 +132,16 @@ def test_a_row_keeps_the_files_that_are_not_meant(filled: tuple[Library, list[Ti
     assert sorted(len(row.files) for row in left.values()) == [0, 0, 1, 1, 1, 1]
 
 
+def test_a_place_whose_name_is_no_text_is_nowhere_in_the_library(
+    filled: tuple[Library, list[TinyPicture]], tmp_path: Path
+) -> None:
+    library, _ = filled
+    with pytest.raises(UnknownName, match="nothing in this library is"):
+        library.remove(str(tmp_path / "m\udcfcller.jpg"))
+    with pytest.raises(UnknownName, match="no such file"):
+        library.show(str(tmp_path / "m\udcfcller.jpg"))
+
+
 def test_a_picture_is_looked_up_by_what_one_has_of_it(filled: tuple[Library, list[TinyPicture]]) -> None:
     library, drawn = filled
     hit = library.find(drawn[1].caption)[0]

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PIL import Image
+from PIL.ExifTags import IFD, Base
 from PIL.PngImagePlugin import PngInfo
 
 from viewfinder.cluster import embedding
@@ -27,8 +28,9 @@ from viewfinder.store import ingest, known_facts
 from viewfinder.store.descriptions import record_entries
 from viewfinder.store.ingest import EmbeddedFile, Ingest
 from viewfinder.store.known_facts import complete_facts, parse_leave_out, stamp_settings
+from viewfinder.store.removal import Selection, remove_pictures
 from viewfinder.store.reports import AddReport
-from viewfinder.store.rows import PictureRow
+from viewfinder.store.rows import FileRecord, PictureRow, build_columns, pictures_from_arrow, pictures_to_arrow
 from viewfinder.store.settings import SETTINGS, read_settings, write_settings
 from viewfinder.store.snapshot_files import load_snapshot
 from viewfinder.store.store import Store
@@ -179,6 +181,36 @@ def test_copies_that_come_at_once_are_one_picture(bench: Bench) -> None:
     assert counts(bench.add()) == {"found": 3, "added": 1, "duplicates": 2}
     [row] = bench.store.rows()
     assert words_of(row) == ["word0", "word1", "word2"]
+
+
+@pytest.mark.parametrize(
+    ("sent", "taken"), [("IMG-20180203-WA0001.png", "z.png"), ("IMG-20180203-WA0001.png", "A.png")]
+)
+def test_the_cameras_date_comes_before_that_of_a_messengers_copy_wherever_it_lies(
+    bench: Bench, sent: str, taken: str
+) -> None:
+    write_picture(bench.folder / sent, 0)
+    bench.add()
+    assert bench.of(bench.folder / sent).captured == "2018-02-03"
+    exif = Image.Exif()
+    exif[IFD.Exif] = {Base.DateTimeOriginal: "2017:12:25 10:00:00"}
+    Image.open(bench.folder / sent).save(bench.folder / taken, exif=exif)
+    assert counts(bench.add()) == {"found": 2, "unchanged": 1, "duplicates": 1}
+    row = bench.of(bench.folder / taken)
+    assert (row.captured, words_of(row, "captured")) == ("2017-12-25T10:00:00", ["2017-12-25T10:00:00"])
+    assert build_columns(pictures_to_arrow([row]))["year"].values == ("2017",)
+    remove_pictures(bench.store, Selection.of(bench.store, [bench.folder / taken]), dry_run=False)
+    assert bench.of(bench.folder / sent).captured == "2018-02-03"
+
+
+def test_a_city_that_somebody_wrote_comes_before_one_that_was_looked_up_for_a_copy() -> None:
+    looked_up = FileRecord("a.jpg", 1, 1, 0, (Fact("city", ("Paris",), "GPS (GeoNames)"),))
+    written = FileRecord("b.jpg", 1, 1, 0, (Fact("city", ("Lutetia",), "XMP photoshop:City"),))
+    row = PictureRow("id", (looked_up, written), 1, 1, "JPEG", 1)
+    assert words_of(row, "city") == ["Lutetia"]
+    [again] = pictures_from_arrow(pictures_to_arrow([row]))
+    assert again == row
+    assert build_columns(pictures_to_arrow([row]))["city"].values == ("Lutetia",)
 
 
 def test_a_picture_that_was_renamed_and_edited_has_moved(bench: Bench) -> None:
@@ -389,7 +421,7 @@ def test_an_old_library_gets_facts_with_the_next_add_and_no_new_vectors(
     monkeypatch.setattr(ColourEncoder, "pictures", lambda *_: pytest.fail("a picture was encoded") if _[-1] else None)
     report = old.add(tmp_path / "pictures")
     assert counts(report) == {"found": 3, "unchanged": 3}
-    assert report.notes == ["what is known of 3 files that an earlier viewfinder added were read for the first time"]
+    assert report.notes == ["what is known of 3 files that an earlier viewfinder added was read for the first time"]
     after = {row.id: row for row in old}
     assert after.keys() == before.keys()
     for picture, row in after.items():

@@ -42,7 +42,7 @@ from viewfinder.store.object_walk import walk_objects
 from viewfinder.store.objects import is_gone, parse_url
 from viewfinder.store.removal import delete_thumbnails
 from viewfinder.store.reports import AddReport, Progress
-from viewfinder.store.rows import Failure, FileRecord, PictureRow
+from viewfinder.store.rows import Failure, FileRecord, PictureRow, keep_files
 from viewfinder.store.store import Store
 from viewfinder.store.tables import COMMIT_EVERY_S, pace_batches
 
@@ -489,9 +489,9 @@ class Ingest:
     def _say_completed(self) -> list[str]:
         """A note on the files that an earlier viewfinder had added."""
         count = self._completed
-        what = "file that an earlier viewfinder added was read" if count == 1 else "files that an earlier viewfinder"
-        what += "" if count == 1 else " added were read"
-        return [f"what is known of {count:,} {what} for the first time"] if count else []
+        files = "file" if count == 1 else "files"
+        said = f"what is known of {count:,} {files} that an earlier viewfinder added was read for the first time"
+        return [said] if count else []
 
     def _say_left_behind(self) -> list[str]:
         """Notes on pictures whose places others have taken, and of which words would be lost unnoticed."""
@@ -515,7 +515,7 @@ class Ingest:
 
     def _remove_file(self, picture: str, path: str) -> None:
         row = self._rows[picture]
-        self._rows[picture] = replace(row, files=tuple(file for file in row.files if file.path != path))
+        self._rows[picture] = keep_files(row, [file for file in row.files if file.path != path])
         self._manifest.remove_file(path)
 
     def _quarantine_files(self, failures: Sequence[Failure]) -> None:

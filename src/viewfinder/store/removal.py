@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from viewfinder.errors import BadInput, UnknownName, check_type
@@ -13,7 +13,7 @@ from viewfinder.pictures import absolute_path
 from viewfinder.pictures.thumbnails import SIZES, THUMBNAILS, thumbnail_path
 from viewfinder.store.bucket import find_bucket, original_name
 from viewfinder.store.objects import parse_url
-from viewfinder.store.rows import PictureRow
+from viewfinder.store.rows import PictureRow, keep_files
 from viewfinder.store.store import Store
 
 
@@ -53,8 +53,8 @@ class Selection:
 
     def leave(self, row: PictureRow) -> PictureRow:
         """A row without the files that are meant."""
-        kept = () if row.id in self.ids else tuple(file for file in row.files if not self.covers(file.path))
-        return replace(row, files=kept)
+        kept = [] if row.id in self.ids else [file for file in row.files if not self.covers(file.path)]
+        return keep_files(row, kept)
 
 
 class Pruned(list[str]):
@@ -69,7 +69,7 @@ def prune_pictures(store: Store, roots: Sequence[str], *, dry_run: bool, force: 
     Raises BadInput, unless `force`: so much is gone that a drive may be unplugged. A dry run returns it as `refused`.
     """
     rows = store.rows()
-    left = [replace(row, files=tuple(it for it in row.files if not store.has_lost(it.path))) for row in rows]
+    left = [keep_files(row, [it for it in row.files if not store.has_lost(it.path)]) for row in rows]
     gone = Pruned(row.id for row in left if not row.files)
     if gone and not force:
         gone.refused = _explain_refusal(roots, rows, left)

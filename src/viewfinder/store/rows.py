@@ -18,7 +18,7 @@ import numpy as np
 from jaxtyping import Bool, Float64, Int32, Int64
 
 from viewfinder.errors import UnknownName, ViewfinderError
-from viewfinder.pictures.facts.model import LIST_NAMES, NAMES, Fact, merge_facts
+from viewfinder.pictures.facts.model import LIST_NAMES, NAMES, Fact, find_value, merge_copies, rank_doubt
 from viewfinder.store.tables import FAILURES, PICTURES, table_schema
 from viewfinder.wording.numbers import to_number
 
@@ -65,7 +65,7 @@ class PictureRow:
     @property
     def known(self) -> tuple[Fact, ...]:
         """What its files and their sidecars say of it, each with its source, in the order of `facts.model.NAMES`."""
-        return merge_facts(fact for file in self.files for fact in file.facts)
+        return merge_copies(file.facts for file in self.files)
 
     @property
     def path(self) -> Path:
@@ -110,8 +110,7 @@ def pictures_to_arrow(rows: Sequence[PictureRow]) -> Any:
                     "source": pack_text(fact.source),
                     "values": [pack_text(value) for value in fact.values],
                 }
-                for number, it in enumerate(row.files)
-                for fact in it.facts
+                for number, fact in _order_facts(row.files)
             ],
             "captured": row.captured and pack_text(row.captured),
             "camera": row.camera and pack_text(row.camera),
@@ -121,6 +120,20 @@ def pictures_to_arrow(rows: Sequence[PictureRow]) -> Any:
         for row in rows
     ]
     return pa.Table.from_pylist(items, schema=table_schema(PICTURES))
+
+
+def _order_facts(files: Sequence[FileRecord]) -> list[tuple[int, Fact]]:
+    """The facts of a picture's files, each with the number of its file: the first of a name is the one that counts."""
+    told = [(number, fact) for number, file in enumerate(files) for fact in file.facts]
+    return told if len(files) == 1 else sorted(told, key=lambda it: (NAMES.index(it[1].name), rank_doubt(it[1])))
+
+
+def keep_files(row: PictureRow, kept: Sequence[FileRecord]) -> PictureRow:
+    """The row with some of its files, and the date and the camera that these tell; with none it stays as it was."""
+    left = replace(row, files=tuple(kept))
+    if not kept or left.files == row.files or any(file.stamp is None for file in kept):  # None: facts are not read yet
+        return left
+    return replace(left, captured=find_value(left.known, "captured"), camera=find_value(left.known, "camera"))
 
 
 def describe_pictures(rows: Sequence[PictureRow]) -> Any:

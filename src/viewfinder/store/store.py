@@ -178,7 +178,8 @@ class Store:
     def rows_of(self, ids: Sequence[str]) -> list[PictureRow]:
         """Those of these pictures that there are, in no order."""
         with self._tables.translating_errors():
-            return pictures_from_arrow(self._tables.select(PICTURES, "id", ids))
+            # Packed: a user's path is asked for as an id first, and may be no valid unicode.
+            return pictures_from_arrow(self._tables.select(PICTURES, "id", list(map(pack_text, ids))))
 
     def find_picture_at(self, path: str) -> str | None:
         """The id of the picture of which this is a file; None: there is none."""

@@ -42,7 +42,7 @@ _SIGNS = r"(?:US|CA|AU|NZ|HK|[ACSR])\$|kr\.?|zł|Kč|Ft|lei|лв\.?|руб\.?|Rs
 _CURRENCY = rf"(?:{_CODES}|{_SIGNS}|[^\w\s.,'’-])"
 _DIGITS = r"-?(?:\d{1,3}(?:[ \u00a0\u202f'’]\d{3})+(?:[.,]\d+)?|[\d.,]*\d)"
 _AMOUNT = re.compile(
-    rf"(?P<before>{_CURRENCY})?\s?(?P<digits>{_DIGITS})(?:[.,][-–—]{{1,2}})?\s?(?P<after>{_CURRENCY})?", re.IGNORECASE
+    rf"(?P<before>{_CURRENCY})?\s?(?P<digits>{_DIGITS})(?:[.,][-–—]{{0,2}})?\s?(?P<after>{_CURRENCY})?", re.IGNORECASE
 )
 _GROUPED = re.compile(r"-?[1-9]\d{0,2}(?:(?:,\d{2,3})*,\d{3}(?:\.\d+)?|(?:\.\d{3})+,\d+|(?:\.\d{3}){2,})")
 _SPACED = re.compile(r"[ \u00a0\u202f'’]")

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, date, datetime, time, timedelta
 
-from viewfinder.pictures.facts.model import Fact
+from viewfinder.pictures.facts.model import FILE_NAME, Fact
 
 YEARS_OF_CLOCKS = range(1990, 2100)
 """Years in which a device may have named a file by its clock."""
@@ -138,7 +138,7 @@ def read_file_name(name: str) -> tuple[Fact, ...]:
     if captured is None:
         return ()
     program = next((f" ({program})" for program, pattern in _PROGRAMS if pattern.search(stem)), "")
-    return (Fact("captured", (captured,), f"file name{program}"),)
+    return (Fact("captured", (captured,), f"{FILE_NAME}{program}"),)
 
 
 def _find_moment(stem: str) -> str | None:

@@ -28,6 +28,12 @@ MAX_VALUES = 1_000
 """Values of one fact; the rest is left out."""
 
 
+FILE_NAME, TOWNS = "file name", "GPS (GeoNames)"
+"""How the sources of days in file names begin, and the source of places that coordinates were looked up for."""
+
+_EXIF_DATES = ("EXIF DateTimeOriginal", "EXIF DateTimeDigitized")
+_CONTAINERS = ("PNG ", "QuickTime ")
+
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 """What no table can hold, and what a terminal would obey; tabs and ends of lines stay."""
 
@@ -66,6 +72,32 @@ def merge_facts(facts: Iterable[Fact]) -> tuple[Fact, ...]:
         if values:
             kept.append(Fact(fact.name, tuple(values), _CONTROLS.sub("", fact.source)))
     return tuple(sorted(kept, key=lambda fact: NAMES.index(fact.name)))
+
+
+def rank_doubt(fact: Fact) -> int:
+    """How doubtful a fact of one file is beside the same fact of a copy; between equals the first file counts.
+
+    A day goes by where it is written, from the camera's own down to a messenger's file name; a place that was looked
+    up comes after one that somebody wrote.
+
+    >>> rank_doubt(Fact("captured", ("2018",), "file name (WhatsApp)")) > rank_doubt(Fact("captured", ("2017",), "XMP"))
+    True
+    """
+    source = fact.source
+    if fact.name != "captured":
+        return int(source == TOWNS)
+    if source in _EXIF_DATES:
+        return _EXIF_DATES.index(source)
+    if ": " in source:  # a sidecar
+        return 3
+    if source.startswith(FILE_NAME):
+        return 5 + ("when it was" in source)  # sent, or saved
+    return 4 if source.startswith(_CONTAINERS) else 2
+
+
+def merge_copies(files: Iterable[Iterable[Fact]]) -> tuple[Fact, ...]:
+    """The facts of the files that hold one picture, as `merge_facts` has them, the least doubtful first."""
+    return merge_facts(sorted((fact for facts in files for fact in facts), key=rank_doubt))
 
 
 def find_value(facts: Iterable[Fact], name: str) -> str | None:

@@ -21,9 +21,7 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 from viewfinder.errors import advise_extra
-from viewfinder.pictures.facts.model import Fact
-
-SOURCE = "GPS (GeoNames)"
+from viewfinder.pictures.facts.model import TOWNS, Fact
 
 MAX_CITY_DISTANCE = 25.0
 """Kilometres from a town within which a picture is said to be of it; a day's walk in the mountains is."""
@@ -135,7 +133,7 @@ def _describe(distance: float, nearest: Town, cities: Sequence[Town]) -> list[Fa
     if distance <= MAX_PLACE_DISTANCE and nearest.name != town.name:
         named["place"] = nearest.name
     named["country"] = town.country
-    return [Fact(name, (value,), SOURCE) for name, value in named.items() if value]
+    return [Fact(name, (value,), TOWNS) for name, value in named.items() if value]
 
 
 def _choose_town(nearest: Town, cities: Sequence[Town]) -> Town:
