@@ -149,7 +149,7 @@ def _meets_rating(wanted: str, value: str) -> bool | None:
 
 def _match_shape(gallery: Gallery, shape: str) -> Held:
     sizes_2n = np.array([gallery.snapshot.size(row) for row in range(len(gallery))], np.float64).reshape(-1, 2).T
-    known_n = (sizes_2n > 0).all(axis=0)
+    known_n = np.asarray((sizes_2n > 0).all(axis=0))
     ratio_n = np.divide(sizes_2n[0], sizes_2n[1], out=np.ones(len(gallery)), where=known_n)
     holds_n = {
         "tall": ratio_n < MAX_TALL_RATIO,

@@ -49,7 +49,7 @@ from viewfinder.search.ranking import Ranking
 from viewfinder.session.candidates import select_candidates
 from viewfinder.session.evidence import find_evidence, is_evidence_alone
 from viewfinder.session.facts import describe_reading
-from viewfinder.session.reading import Read, read_sentence
+from viewfinder.session.reading import Read, read_plainly, read_sentence
 from viewfinder.session.replies import understand_reply
 from viewfinder.session.resolve import ImageFile, resolve_turn
 from viewfinder.session.said import match_words, texts_said
@@ -268,7 +268,7 @@ class Session(TurnMethods):
             turn = check_turn(turn)
             if isinstance(turn, Say) and not turn.text.strip():
                 raise EmptyQuery("nothing was said: describe the picture in a few words")
-            if isinstance(turn, Say) and self._find_gallery().matches_words:
+            if isinstance(turn, Say) and self._speaker is None and self._find_gallery().matches_words:
                 looks_back = getattr(self._retriever, "looks_back", False)
                 turn = understand_reply(turn, self.conversation, looks_back=looks_back)
             conversation = self.conversation.then(turn)
@@ -481,8 +481,10 @@ class Session(TurnMethods):
         return self._make_reader(self._find_gallery())
 
     def _make_reader(self, gallery: Gallery) -> Read:
-        """Reads what is said for these pictures, today."""
-        return partial(read_sentence, gallery=gallery, today=self._today())
+        """Reads what is said for these pictures, today; a retriever that speaks reads it itself."""
+        return (
+            read_plainly if self._speaker is not None else partial(read_sentence, gallery=gallery, today=self._today())
+        )
 
     def _make_key(self, gallery: Gallery) -> tuple[str, ...]:
         """All that the meaning of turns depends on besides the turns."""

@@ -360,9 +360,9 @@ def _read_relative(text: str, today: date) -> TimeCondition | None:  # noqa: PLR
         return _make_feast(year, feast)
     if (season := next((name for name in _SEASONS if name in named), None)) is not None:
         return _find_season(season, today, is_last=is_last)
-    if (month := _MONTHS.get(named)) is not None:
-        year = today.year if month < today.month or (not is_last and month == today.month) else today.year - 1
-        return _make_month(year, month)
+    if (said := _MONTHS.get(named)) is not None:
+        year = today.year if said < today.month or (not is_last and said == today.month) else today.year - 1
+        return _make_month(year, said)
     if (weekday := _WEEKDAYS.get(named)) is not None:
         then = today - one * ((today.weekday() - weekday - 1) % 7 + 1)
         return TimeCondition(then.isoformat(), then.isoformat())
