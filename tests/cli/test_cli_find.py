@@ -103,6 +103,12 @@ def test_an_image_that_does_not_exist_is_wrong_use(viewfinder: Run, indexed: Pat
     assert "none.jpg" in outcome.err
 
 
+def test_an_image_that_is_none_is_named_with_the_reason(viewfinder: Run, indexed: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty.jpg").touch()
+    outcome = viewfinder("find", "--like", tmp_path / "empty.jpg", "--library", indexed)
+    assert outcome.err == f"viewfinder: {tmp_path / 'empty.jpg'}: empty file\n"
+
+
 def test_an_address_given_as_an_image_is_answered_in_one_line(viewfinder: Run, indexed: Path) -> None:
     outcome = viewfinder("find", "--like", "https://example.com/a.jpg", "--library", indexed)
     assert (outcome.code, outcome.err.count("\n")) == (2, 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +14,14 @@ from viewfinder.pictures.facts.model import Fact
 from viewfinder.retrievers import Composer
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.hits import Hits
-from viewfinder.search.written_words import WordIndex, build_entries, build_name_entries, name_parts, split_name
+from viewfinder.search.written_words import (
+    NAMED_NATS,
+    WordIndex,
+    build_entries,
+    build_name_entries,
+    name_parts,
+    split_name,
+)
 from viewfinder.session.candidates import select_candidates
 from viewfinder.session.session import Session
 from viewfinder.store.rows import FileRecord, PictureRow, build_columns, pictures_to_arrow
@@ -107,6 +115,20 @@ def test_what_people_wrote_into_files_is_words_and_the_rest_is_not() -> None:
         assert index.rows(word).tolist() == []
     hits, _ = search("Anna Meier", snapshot_of(told))
     assert [hit.id for hit in hits if hit.match == "likely"] == ["p003"]
+
+
+def test_words_that_the_encoder_never_heard_mean_all_pictures_of_which_they_are_written() -> None:
+    told = {at: [Fact("persons", ("Käthe Kollwitz", "Anna"), "XMP")] for at in (2, 5, 9)}
+    told[7] = [Fact("keywords", ("Anna",), "XMP")]
+    calibration = replace(NEVER, familiar={"red": -1.0, "over": -1.0, "blue": -1.0})
+    for text, meant in (("Käthe", {"p002", "p005", "p009"}), ("Anna", {"p002", "p005", "p007", "p009"})):
+        gallery = Gallery(snapshot_of(told), ColourEncoder(calibration=calibration), match_words=True)
+        hits = Session(gallery, Composer(), None, n=len(LOOKS), memo=ByteCache()).say(text)
+        assert {hit.id for hit in hits[: len(meant)]} == {hit.id for hit in hits if hit.match == "likely"} == meant
+        assert hits[len(meant) - 1].score > hits[len(meant)].score + 1
+    for text in ("Käthe in red", "Käthe Zuse"):  # partly known, partly written of nothing
+        ratios = gallery.written_ratios(text)
+        assert ratios is None or ratios.nats_k.max(initial=0) < NAMED_NATS
 
 
 def test_a_questioner_sees_what_people_may_have_in_mind_alone() -> None:

@@ -422,9 +422,12 @@ class Gallery:
         known = {} if self.encoder.calibration is None else self.encoder.calibration.familiar
         found = words.find(text)
         ratios = words.likelihood_ratios(found, lambda word: 10.0 ** known.get(word, UNHEARD))
+        written_k = rows_of_all(found.values()) if found else None
+        if not len(named_k) and written_k is not None and known and not any(word in known for word in found):
+            named_k = written_k  # a name, or another language: what the encoder makes of it says nothing
         if len(named_k):
             return WeighedText(text, add_named(ratios, named_k, len(self)), named_k)
-        return WeighedText(text, ratios, rows_of_all(found.values()) if found else None)
+        return WeighedText(text, ratios, written_k)
 
     def _find_rows_of_all(self, texts: Sequence[str]) -> Int64[np.ndarray, " k"]:
         """The pictures of which all words of the texts are written."""

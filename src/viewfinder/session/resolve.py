@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from viewfinder.conversation import Answer, BackTo, Conversation, Keep, Like, Node, PictureId, Question, Reject, Show
-from viewfinder.errors import BadInput, UnknownName
+from viewfinder.errors import BadInput, PictureError, UnknownName
 from viewfinder.pictures import Limits, decode, decode_one, is_file
 from viewfinder.query import NOTHING_MORE, Change, Picture, Reads, ResolvedTurn
 from viewfinder.questioners.photographs import REMEMBER
@@ -133,7 +133,11 @@ class _Screens:
             if (url := parse_address(file)) is not None:
                 raise BadInput(f"no such image: {url} is an address, not a file: download it, and give the file")
             raise BadInput(f"no such image: {file}")
-        return self.gallery.picture_of(decode_one(file, fit).pixels, self.reads)
+        try:
+            pixels = decode_one(file, fit).pixels
+        except PictureError as error:
+            raise PictureError(f"{name}: {error}") from error
+        return self.gallery.picture_of(pixels, self.reads)
 
     def list_after(self, number: int, *, all_there: bool = False) -> tuple[Picture, ...]:
         """The picture of that turn, else the top of its results, as far as they exist (or all, or UnknownName)."""
