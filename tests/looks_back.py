@@ -18,6 +18,7 @@ class LooksBack:
     """The composer, which also tells what a turn does with earlier ones: "the second" is turn 2."""
 
     name = "looks-back"
+    looks_back = True
 
     def __init__(self) -> None:
         self._composer = Composer()

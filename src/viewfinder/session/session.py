@@ -269,8 +269,7 @@ class Session(TurnMethods):
             if isinstance(turn, Say) and not turn.text.strip():
                 raise EmptyQuery("nothing was said: describe the picture in a few words")
             if isinstance(turn, Say) and self._speaker is None and self._find_gallery().matches_words:
-                looks_back = getattr(self._retriever, "looks_back", False)
-                turn = understand_reply(turn, self.conversation, looks_back=looks_back)
+                turn = understand_reply(turn, self.conversation, looks_back=self._looks_back)
             conversation = self.conversation.then(turn)
         except (TypeError, ValueError) as error:
             raise BadInput(str(error)) from error
@@ -427,6 +426,7 @@ class Session(TurnMethods):
         self._reads = check_reads(retriever)
         self._begun = check_state(retriever, retriever.begin(), "begin")
         self._speaker = retriever if isinstance(retriever, AnsweringRetriever) else None
+        self._looks_back = bool(getattr(retriever, "looks_back", False))
         # Tells apart retrievers of one name with different weights, whose states must not be mixed.
         weights = getattr(retriever, "fingerprint", None)
         if not isinstance(weights, str):
@@ -481,10 +481,10 @@ class Session(TurnMethods):
         return self._make_reader(self._find_gallery())
 
     def _make_reader(self, gallery: Gallery) -> Read:
-        """Reads what is said for these pictures, today; a retriever that speaks reads it itself."""
-        return (
-            read_plainly if self._speaker is not None else partial(read_sentence, gallery=gallery, today=self._today())
-        )
+        """Reads what is said for these pictures, today; a retriever that speaks or looks back reads it itself."""
+        if self._speaker is not None or self._looks_back:
+            return read_plainly
+        return partial(read_sentence, gallery=gallery, today=self._today())
 
     def _make_key(self, gallery: Gallery) -> tuple[str, ...]:
         """All that the meaning of turns depends on besides the turns."""
