@@ -130,7 +130,7 @@ def _locust(port: int) -> dict[str, Any]:
         command = [
             sys.executable, "-m", "locust", "--headless", "--only-summary", "--users", str(PEOPLE), "--spawn-rate",
             str(PEOPLE), "--run-time", f"{SECONDS}s", "--host", f"http://127.0.0.1:{port}", "--locustfile",
-            str(Path(__file__).with_name("people.py")),
+            str(Path(__file__).with_name("serving_people.py")),
         ]  # fmt: skip
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         done = subprocess.run(command, env={**os.environ, "TURNS_OUT": str(out)}, capture_output=True, check=False)
