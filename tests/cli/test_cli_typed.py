@@ -43,6 +43,14 @@ ASKED = CONVERSATION.recorded(shown=("r", "s", "t"), asked=COLOUR)
         ("not 1 3", Reject(("r", "t"))),
         ("not 1, 2 and 3", Reject(("r", "s", "t"))),
         ("none of these", Reject()),
+        ("not this", Reject()),
+        ("wrong", Reject()),
+        ("show me more", Reject()),
+        ("not the second one", Reject(("s",))),
+        ("undo", BackTo(1)),
+        ("start over", BackTo(0)),
+        ("that's it", Like("r")),
+        ("the second one", Say("the second one")),  # the session knows whether its retriever looks back
         ("not stripes", Reject(text="stripes")),
         ("without stripes", Reject(text="stripes")),
         ("keep colour of turn 1", Keep("colour", 1)),
@@ -82,7 +90,8 @@ def test_a_line_means(line: str, meaning: object) -> None:
         ("?", Answer(COLOUR, "?")),
         ("2", Like("s")),
         ("answer 2", Answer(COLOUR, "2")),
-        ("it is blue", Say("it is blue")),
+        ("it is blue", Answer(COLOUR, "blue")),
+        ("it has blue stripes", Say("it has blue stripes")),
         ("e", Say("e")),
     ],
 )
@@ -123,6 +132,8 @@ def test_skipping_needs_a_question() -> None:
         ("a red coat", Answer(OPEN, "a red coat")),
         ("don't know", Answer(OPEN, "don't know")),
         ("say a red coat", Say("a red coat")),
+        ("the second one", Say("the second one")),
+        ("wrong", Reject()),
         ("2 but brown", Like("s", "brown")),
         ("without stripes", Reject(text="stripes")),
     ],
@@ -143,3 +154,9 @@ def test_what_is_typed_after_an_open_question_answers_it_unless_it_is_a_command(
 )
 def test_yes_and_no_may_say_more(line: str, meaning: object) -> None:
     assert parse_line(line, CONVERSATION.recorded(shown=("r", "s", "t"), asked=YES_NO)) == meaning
+
+
+def test_nobody_in_other_words_answers_who_is_in_it() -> None:
+    who = Question("Who is in it?", ("a man", "a woman", "nobody", "don't know"))
+    for line in ("nobody", "no one", "No people.", "c"):
+        assert parse_line(line, CONVERSATION.recorded(shown=("r", "s", "t"), asked=who)) == Answer(who, "nobody")

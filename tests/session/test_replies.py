@@ -28,6 +28,7 @@ def after(*said: str, asked: Question | None = None) -> Conversation:
         ("the last one", Like("c")),
         ("that's it", Like("a")),
         ("wrong", Reject()),
+        ("try again", Reject()),
         ("not this", Reject()),
         ("not the first and the third", Reject(("a", "c"))),
         ("undo", BackTo(1)),
@@ -48,7 +49,13 @@ def test_a_reply_that_is_a_choice_in_other_words_answers_the_question() -> None:
 
 def test_no_answers_a_question_of_yes_or_no_and_rejects_otherwise() -> None:
     assert understand_reply(Say("nope"), after("a park", asked=IS_THERE)) == Answer(IS_THERE, "no")
+    assert understand_reply(Say("no, a cat"), after("a park", asked=IS_THERE)) == Answer(IS_THERE, "no, a cat")
     assert understand_reply(Say("nope"), after("a park")) == Reject()
+
+
+def test_a_question_is_passed_over_in_words() -> None:
+    for text in ("skip", "next question", "Ask something else."):
+        assert understand_reply(Say(text), after("a room", asked=WHO)) == Answer(WHO, "")
 
 
 def test_a_description_stays_one_and_so_does_a_reply_to_nothing() -> None:

@@ -42,6 +42,15 @@ CONTENT = "two boys play football in the mud"
         "I'd like to see a photograph of {}",
         "ok so basically i'm after {}",
         "need a pic of {} asap",
+        "anything with {}?",
+        "I could swear I took a shot of {}",
+        "my sister sent me a pic where {}",
+        "which photo has {}",
+        "it's the picture where you can see {}",
+        "{} - that's the photo I want",
+        "please search for {} in my photos",
+        "{} photo",
+        "I'd be grateful for an image of {}",
     ],
 )
 def test_a_frame_around_a_description_is_taken_away(frame: str) -> None:
@@ -62,10 +71,18 @@ def test_a_frame_around_a_description_is_taken_away(frame: str) -> None:
         "a kid who is a little shy",
         "someone on a bench",
         "a dog, not a cat",
+        "my dad taking a photo of a dog",
+        "a family stands close together for a photo",
+        "people pose for a group photo",
+        "a woman who holds up a framed photo",
     ],
 )
 def test_a_description_stays_as_it_is(text: str) -> None:
     assert take_content(text) == text
+
+
+def test_a_photo_that_is_taken_in_the_picture_is_described() -> None:
+    assert take_content("I'm looking for a man taking a photo of a dog") == "a man taking a photo of a dog"
 
 
 def test_a_word_for_the_picture_at_the_end_is_taken_away() -> None:

@@ -31,6 +31,8 @@ from viewfinder.conversation import (
     turn_from_json,
 )
 from viewfinder.errors import BadInput, ViewfinderError
+from viewfinder.session.replies import find_answer, understand_reply
+from viewfinder.wording.acts import read_act
 from viewfinder.wording.replies import is_dont_know
 
 if TYPE_CHECKING:
@@ -48,6 +50,7 @@ HELP = """\
   show FILE but brown        an image of your own, with or without "but ..."
   a    b)    answer brown    answer the question; `don't know` is an answer
   skip                       pass the question over: something else is asked
+  the second one, wrong, undo, more, start over   replies do what they say
   keep colour of turn 1      what was there after turn 1 should stay (without "of turn": of what is shown now)
   back 1                     go on from an earlier turn; 0 is the start
   say tree                   words that would be read as a command
@@ -67,9 +70,6 @@ class Command:
 
 
 COMMAND_WORDS = {"help": "help", "h": "help", "tree": "tree", "quit": "quit", "exit": "quit", "q": "quit"}
-SKIP = re.compile(r"/?skip(?: (?:it|this|that|(?:the|this|that) question))?|(?:another|next) question", re.IGNORECASE)
-PLAINLY = re.compile(r"(?:yes|yeah|yep|no|nope)\b(?:$|[,.;:!].*)", re.IGNORECASE)
-NONE = {"none", "none of these", "none of them", "not these"}
 PICTURE_NAME = re.compile(r"[/\\]|\.(?:jpe?g|png|webp|gif|bmp|tiff?|avif|hei[cf]|dng)$", re.IGNORECASE)
 
 
@@ -83,18 +83,22 @@ def parse_line(line: str, conversation: Conversation) -> Turn | Command:
     """
     text = " ".join(line.split())
     question = conversation.pending
-    if SKIP.fullmatch(text):
+    if _is_skip(text):
         return Answer(_need_question(conversation, "skip"), "")
     if question is not None and (answer := _find_choice(text, question)) is not None:
         return Answer(question, answer)
     if text.lower().lstrip("/") in COMMAND_WORDS:
         return Command(COMMAND_WORDS[text.lower().lstrip("/")])
-    if text.lower() in NONE:
-        return Reject()
+    act = read_act(text)
     for kind, pattern in LINE_PATTERNS.items():
+        if kind == "without" and act is not None:  # "not this" says nothing of what is to be seen
+            continue
         found = re.fullmatch(pattern, text, re.IGNORECASE)
         if found is not None and (meant := _read_meaning(kind, found, conversation)) is not None:
             return meant
+    if act is not None:
+        # Which picture "the first" is, the session knows: its retriever may look back at earlier turns.
+        return understand_reply(Say(text), conversation, looks_back=True)
     # A question is answered in one's own words where it offers nothing but that one does not know.
     is_free = question is not None and all(map(is_dont_know, question.choices))
     return Answer(question, text) if question is not None and is_free else Say(text)
@@ -106,8 +110,13 @@ def _need_question(conversation: Conversation, verb: str) -> Question:
     return conversation.pending
 
 
+def _is_skip(text: str) -> bool:
+    act = read_act(text.removeprefix("/"))
+    return act is not None and act.kind == "skip"
+
+
 def _find_choice(text: str, question: Question) -> str | None:
-    """The answer, where a text is plainly one: a letter, a choice's own words, "yes, two of them", or "don't know".
+    """The answer, where a text is plainly one: a letter, or what `find_answer` takes for one.
 
     A bare number is a result, even where a choice is called so.
     """
@@ -116,12 +125,7 @@ def _find_choice(text: str, question: Question) -> str | None:
     letter = re.fullmatch(r"([a-z])\)?", text.lower())
     if letter and ascii_lowercase.index(letter[1]) < len(question.choices):
         return question.choices[ascii_lowercase.index(letter[1])]
-    for choice in question.choices:
-        if choice.casefold() == text.casefold():
-            return choice
-    if PLAINLY.fullmatch(text) and {"yes", "no"} <= {choice.casefold() for choice in question.choices}:
-        return text
-    return text if text and is_dont_know(text) else None
+    return find_answer(text, question)
 
 
 def find_result(number: int, conversation: Conversation, turn: int | None = None) -> PictureId:
@@ -183,7 +187,7 @@ def _read_meaning(  # noqa: PLR0911 (one return a kind of line)
         case "answer":
             question, text = _need_question(conversation, "answer"), said["text"]
             # "answer b", too.
-            return Answer(question, "" if SKIP.fullmatch(text) else _find_choice(text, question) or text)
+            return Answer(question, "" if _is_skip(text) else _find_choice(text, question) or text)
         case "keep":
             return Keep(said["attribute"], conversation.here.number if turn is None else turn)
         case "back":  # without a number: the turn before the last that counts

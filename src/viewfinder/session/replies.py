@@ -5,10 +5,14 @@ Everything else that is said stays a description.
 
 from __future__ import annotations
 
+import re
+
 from viewfinder.conversation import Answer, BackTo, Conversation, Like, PictureId, Question, Reject, Say, Turn
 from viewfinder.errors import BadInput
 from viewfinder.wording.acts import Act, read_act
 from viewfinder.wording.replies import find_choice_meant, is_dont_know
+
+_PLAINLY = re.compile(r"(?:yes|yeah|yep|no|nope)\b(?:$|[,.;:!].*)", re.IGNORECASE)
 
 
 def understand_reply(said: Say, conversation: Conversation, *, looks_back: bool = False) -> Turn:
@@ -17,20 +21,23 @@ def understand_reply(said: Say, conversation: Conversation, *, looks_back: bool 
     `looks_back`: the retriever reads "the first" as a picture of an earlier turn, so places on the screen are left to
     it. Raises BadInput: it names a result that is not there.
     """
-    question = conversation.pending
-    if question is not None and (answer := find_answer(said.text, question)) is not None:
+    question, act = conversation.pending, read_act(said.text)
+    is_skip = act is not None and act.kind == "skip"
+    if question is not None and not is_skip and (answer := find_answer(said.text, question)) is not None:
         return Answer(question, answer)
-    act = read_act(said.text)
     if act is None or (looks_back and act.kind == "pick"):
         return said
     return _take_act(act, conversation) or said
 
 
 def find_answer(text: str, question: Question) -> str | None:
-    """The answer that a text plainly is: one of the choices in other words, or that one does not know; else None."""
+    """The answer that a text plainly is: one of the choices in other words, "yes, two of them" where yes and no are
+    offered, or that one does not know; else None."""
     choice = find_choice_meant(text, question.choices)
     if choice is not None:
         return choice
+    if _PLAINLY.fullmatch(text.strip()) and {"yes", "no"} <= {choice.casefold() for choice in question.choices}:
+        return text
     return text if text.strip() and is_dont_know(text) else None
 
 

@@ -139,11 +139,12 @@ def read_act(text: str) -> Act | None:
     plain = " ".join(text.lower().replace("’", "'").split())
     if not plain or len(plain) > MAX_ACT_LENGTH:
         return None
-    plain = _COURTESIES.sub("", plain)
+    whole, plain = plain.rstrip(" .!?…"), _COURTESIES.sub("", plain)
     pieces = [piece for piece in map(str.strip, re.split(r"[,.!;?…]", plain)) if piece]
     for kind, phrases in _PHRASES.items():
         around = _YES if kind == "accept" else _NO
-        if any(piece in phrases for piece in pieces) and all(piece in phrases | around for piece in pieces):
+        is_all = any(piece in phrases for piece in pieces) and all(piece in phrases | around for piece in pieces)
+        if is_all or whole in phrases:  # "try again" ends as a courtesy does
             return Act(kind)
     # "Ok, the second one", "no, not the first": the rest is what counts.
     while (opened := re.match(r"(\w+)[,.!;… ]+(?=\S)", plain)) and opened[1] in _YES | _NO:

@@ -74,15 +74,21 @@ _ASKING_AFTER = {
     "guess": {"i"}, "mean": {"i"}, "after": {"i'm", "am", "we're"},
 }  # fmt: skip
 _AFTER_ASKING = _list_words("for me us to that there it was were is are's had has been see up out about of")
+_SPEAKERS = _list_words("my i i'm i'd i'll i've im we we're we'd we've me us our you u your you've")
+"""Descriptions of pictures do not speak of these: what stands before "a photo of" is no part of one, if they do."""
+_SEEING = re.compile(r"(?:you|we|i|one) (?:(?:can|could) )?(?:see|notice|recognize) ", re.IGNORECASE)
 _IT = "(?:it|that|one|any|some|them|something like that|anything like that)"
 _ENDINGS = (
     "please|pls|plz|thanks|thank you|thx|cheers|asap|for me|lol|haha|somewhere|any idea|any chance|if possible|if any",
+    "once|at some point|back then|(?:in|among|from|somewhere in|amongst) (?:all )?(?:of )?(?:my|our|the|your) (?:photos?|pictures?|pics|images|library|"
+    "collection|albums?|gallery|files)",
     "i (?:think|guess|believe|suppose|reckon)|you know(?: the one| what i mean)?|something like (?:that|this)",
     f"if (?:you|we|there) (?:have|has|got|is|are|can|could)(?: find)?(?: {_IT})?|have (?:you|we) got {_IT}",
     "or (?:something|sth|so|whatever|similar|anything)(?: like (?:that|this|it))?",
     "and (?:so on|stuff|things|all(?: that)?)",
     f"(?:do|did) (?:you|we|i) (?:have|got) {_IT}|(?:can|could) you (?:find|show|get)(?: me)? {_IT}",
-    "(?:is|that's|that is) (?:what|the one) (?:i|we)(?:'m| am|'re| are)? (?:want|need|mean|after|looking for|look for)",
+    "(?:is|that's|that is|it's) (?:what|the (?:one|photo|picture|pic|image|shot)) (?:that )?(?:i|we)(?:'m| am|'re| are)? "
+    "(?:want|need|mean|meant|after|looking for|look for)",
 )
 _ENDING = re.compile(rf"(?:[ ,;.!?…—–-]|\b(?:{'|'.join(_ENDINGS)})|(?<=[,?.!] )(?:right|ok|okay))+$", re.IGNORECASE)
 MAX_ENDING_LENGTH = 100
@@ -102,6 +108,12 @@ _INTERJECTIONS = re.compile(
     r"(?= ?[,…:!.-]))(?: ?[,.…!:-]+ ?| ))+",
     re.IGNORECASE,
 )
+
+_TAKING = _list_words("take takes taking took pose poses posing posed holding holds frame framed hanging")
+_KINDS_OF_PHOTOS = _list_words(
+    "group family wedding school team black white colour color old large small big framed to for of"
+)
+"""Where these are said, a photograph is in the picture, or is told of a kind."""
 
 MAX_FRAME_WORDS, MAX_NOUN_PHRASE_WORDS = 24, 4
 """Words that may stand before a description; words of a phrase that ends with "photos"."""
@@ -149,13 +161,27 @@ def _drop_beginning(text: str) -> str:
             end = max(end, at + 1)
         elif word not in _BEFORE and not (word in ",;.!?…-–—" or set(word) <= {"."}):
             break
-    if not end:
+    if not (end := end or _find_end_of_telling(words)):
         return text
     while end < len(words) - 1 and words[end] in _AFTER_ASKING | {",", ":", "-"}:
         end += 1
     if end >= len(tokens):
         return text
-    return text[tokens[end].start() :]
+    seen = _SEEING.match(text, tokens[end].start())
+    return text[tokens[end].start() if seen is None else seen.end() :]
+
+
+def _find_end_of_telling(words: list[str]) -> int:
+    """Where a description begins after "my sister sent me a pic where", "which photo has": 0 without such words."""
+    for at, word in enumerate(words[:MAX_FRAME_WORDS]):
+        if word not in PICTURE_NOUNS:
+            continue
+        if words[at + 1 : at + 2] in (["has"], ["have"]) and words[at - 1 : at] in (["which"], ["what"]):
+            return at + 2
+        connected, before = _find_connector(words, at + 1), [word for word in words[:at] if word not in _DETERMINERS]
+        is_taken = before and before[-1] in _TAKING and _SPEAKERS.isdisjoint(before[-2:])
+        return 0 if connected is None or is_taken or _SPEAKERS.isdisjoint(before) else connected
+    return 0
 
 
 def _find_connector(words: list[str], at: int) -> int | None:
@@ -190,10 +216,15 @@ def _is_framed(words: list[str]) -> bool:
 
 
 def _drop_noun_at_end(text: str) -> str:
-    """ "Beach photos" are of a beach; "a woman takes photos" is whole."""
+    """ "Beach photos" are of a beach; "a woman takes photos" and "people pose for a group photo" are whole."""
     words = text.lower().split()
-    is_named_last = 1 < len(words) <= MAX_NOUN_PHRASE_WORDS and words[-1] in PICTURE_NOUNS
-    describes = is_named_last and words[-2] not in _BEFORE and not words[-2].endswith(("ing", "s"))
+    if len(words) < 2 or words[-1] not in PICTURE_NOUNS:
+        return text
+    is_short = len(words) <= MAX_NOUN_PHRASE_WORDS
+    describes = words[-2] not in _BEFORE and (
+        not words[-2].endswith(("ing", "s")) if is_short else _KINDS_OF_PHOTOS.isdisjoint(words[-2:])
+    )
+    describes = describes and (is_short or _TAKING.isdisjoint(words))
     return " ".join(text.split()[:-1]) if describes else text
 
 
