@@ -571,7 +571,7 @@ WHO = Question("Who is in it?", ("a man", "a woman", "nobody", "don't know"), "b
 SHOWN = ("p1", "p2", "p3", "p4")
 
 
-def name_turn(turn: Turn) -> str:
+def name_turn(turn: Turn) -> str:  # noqa: PLR0911 (one return a kind)
     """A turn in the words of `REPLIES`."""
     match turn:
         case Like("p4"):

@@ -16,7 +16,8 @@ from datetime import date
 
 from viewfinder.search.gallery import Gallery
 from viewfinder.wording.fact_phrases import NAMED, FactPhrase, Kind, Names, find_fact_phrases, remove_phrases
-from viewfinder.wording.framing import PICTURE_NOUNS, take_content
+from viewfinder.wording.file_names import drop_file_endings
+from viewfinder.wording.framing import says_nothing, take_content
 from viewfinder.wording.lexicon import is_english_word
 from viewfinder.wording.spelling import Correction, correct_spelling
 from viewfinder.wording.stems import WORD, stem
@@ -73,12 +74,10 @@ def read_sentence(text: str, gallery: Gallery, today: date) -> Reading:
 
 
 def _read(text: str, gallery: Gallery, today: date) -> Reading:
-    plain = " ".join(text.split())
+    plain = drop_file_endings(" ".join(text.split()))
     facts = tuple(find_fact_phrases(plain, today, list_names(gallery)))
     content = take_content(remove_phrases(plain, list(facts)))
-    if facts and all(
-        word.lower() in PICTURE_NOUNS or word.lower() in WITHOUT_CONTENT for word in WORD.findall(content)
-    ):
+    if facts and says_nothing(" ".join(word for word in WORD.findall(content) if word.lower() not in WITHOUT_CONTENT)):
         content = ""  # "photos from July 2007" are any photos
     vocabulary = Vocabulary(gallery)
     content, corrections = correct_spelling(content, vocabulary.is_known, vocabulary.find_share)

@@ -135,9 +135,13 @@ def _find_named(text: str, names: Mapping[Kind, Names]) -> Iterator[FactPhrase]:
             articles = "the|my|our|his|her|old|new" + ("" if kind == "camera" else "|an?")
             leading = rf"(?:^|(?<=\s)){_TAKEN}{_BEFORE_NAME[kind]} (?:(?:{articles}) )*$"
             before = re.search(leading, text[:start], re.IGNORECASE)
-            alone = not text[:start].strip(" ,.;:!?") and not text[named[0] :].strip(" ,.;:!?")
+            # "Nikon", "my Nikon pictures".
+            begins = re.fullmatch(
+                r"[ ,.;:!?]*(?:(?:the|my|our|all|any|some|show me|find) )*", text[:start], re.IGNORECASE
+            )
+            alone = begins and re.fullmatch(rf"(?: {_PICTURE})?[ ,.;:!?]*", text[named[0] :], re.IGNORECASE)
             is_name = text[start].isupper() and kind != "camera"
-            if before is not None or alone or is_name:
+            if before is not None or alone is not None or is_name:
                 begin = start if before is None else before.start()
                 yield FactPhrase(kind, text[begin : named[0]].strip(" ,"), begin, named[0], named[1])
 

@@ -80,15 +80,16 @@ _SEEING = re.compile(r"(?:you|we|i|one) (?:(?:can|could) )?(?:see|notice|recogni
 _IT = "(?:it|that|one|any|some|them|something like that|anything like that)"
 _ENDINGS = (
     "please|pls|plz|thanks|thank you|thx|cheers|asap|for me|lol|haha|somewhere|any idea|any chance|if possible|if any",
-    "once|at some point|back then|(?:in|among|from|somewhere in|amongst) (?:all )?(?:of )?(?:my|our|the|your) (?:photos?|pictures?|pics|images|library|"
-    "collection|albums?|gallery|files)",
+    "once|at some point|back then",
+    "(?:in|among|amongst|from) (?:all )?(?:of )?(?:(?:my|our|the|your) (?:photos?|pictures?|pics|images)"
+    "|(?:my|our|your) (?:library|collection|albums?|gallery|files))",
     "i (?:think|guess|believe|suppose|reckon)|you know(?: the one| what i mean)?|something like (?:that|this)",
     f"if (?:you|we|there) (?:have|has|got|is|are|can|could)(?: find)?(?: {_IT})?|have (?:you|we) got {_IT}",
     "or (?:something|sth|so|whatever|similar|anything)(?: like (?:that|this|it))?",
     "and (?:so on|stuff|things|all(?: that)?)",
     f"(?:do|did) (?:you|we|i) (?:have|got) {_IT}|(?:can|could) you (?:find|show|get)(?: me)? {_IT}",
-    "(?:is|that's|that is|it's) (?:what|the (?:one|photo|picture|pic|image|shot)) (?:that )?(?:i|we)(?:'m| am|'re| are)? "
-    "(?:want|need|mean|meant|after|looking for|look for)",
+    "(?:is|that's|that is|it's) (?:what|the (?:one|photo|picture|pic|image|shot)) (?:that )?"
+    "(?:i|we)(?:'m| am|'re| are)? (?:want|need|mean|meant|after|looking for|look for)",
 )
 _ENDING = re.compile(rf"(?:[ ,;.!?…—–-]|\b(?:{'|'.join(_ENDINGS)})|(?<=[,?.!] )(?:right|ok|okay))+$", re.IGNORECASE)
 MAX_ENDING_LENGTH = 100
@@ -134,6 +135,25 @@ def take_content(text: str) -> str:
     content = rest + _ENDING.sub("", end)
     content = _drop_noun_at_end(_drop_beginning(_drop_heading(content)))
     return content.strip(" ,;:-–—") or whole
+
+
+def says_nothing(text: str) -> bool:
+    """Whether a text is only what people put around a description.
+
+    >>> [says_nothing(text) for text in ("do we have one?", "any photos", "a dog", "")]
+    [True, True, False, True]
+    """
+    return all(
+        word in _BEFORE
+        or word in _ASKING
+        or word in _AFTER_ASKING
+        or word in PICTURE_NOUNS
+        or word in _STANDING_FOR_PICTURES
+        or word in _CONNECTORS
+        or word in _ASKING_BEFORE
+        or word in _ASKING_AFTER
+        for word in _read_words(text.replace("’", "'"))
+    )
 
 
 def _drop_heading(text: str) -> str:

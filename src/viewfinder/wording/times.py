@@ -114,7 +114,8 @@ _BEFORE = r"before|until|till|prior to|older than|earlier than|up to"
 _AFTER = r"after|since|from|newer than|later than|as of"
 
 _BETWEEN = re.compile(
-    rf"\b{_TAKEN}(?:between|from) (?P<from>{_POINT}) (?:and|to|until|till|through|-|–) (?P<to>{_POINT})"
+    rf"\b{_TAKEN}(?:between|from) (?:the )?(?P<from>{_POINT}|{_MONTH}|{_DAY}) (?:and|to|until|till|through|-|–) "
+    rf"(?:the )?(?P<to>{_POINT})"
     rf"|(?<![\w-])(?P<low>{_YEAR}) ?(?:-|–|to) ?(?P<high>{_YEAR})(?![\w-])",
     re.IGNORECASE,
 )
@@ -155,9 +156,9 @@ def _list_candidates(  # noqa: PLR0912 (one branch a form)
             if low < high:
                 yield match, TimeCondition(f"{low}-01-01", f"{high}-12-31")
             continue
-        first, last = _read_point(match["from"], today), _read_point(match["to"], today)
-        if first and last and first.first and last.last:
-            yield match, TimeCondition(first.first, last.last)
+        last = _read_point(match["to"], today)
+        if last and last.last and (first := _find_beginning(match["from"], last, today)):
+            yield match, TimeCondition(first, last.last)
     for match in _OPEN.finditer(text):
         point, how = _read_point(match["point"], today), " ".join(match["how"].lower().split())
         if point is None or not point.first:
@@ -178,6 +179,19 @@ def _list_candidates(  # noqa: PLR0912 (one branch a form)
             yield match, TimeCondition(months=(_MONTHS[month.lower()],))
         else:
             yield match, TimeCondition(weekdays=(_WEEKDAYS[weekday.lower()],) if weekday else (5, 6))
+
+
+def _find_beginning(words: str, last: TimeCondition, today: date) -> str:
+    """The first day of a stretch that begins so: "3" and "January" are of the month or year of its end; "" if none."""
+    point = _read_point(words, today) if _find_kind(words) else None
+    if point is not None and point.first:
+        return point.first
+    until = date.fromisoformat(last.last)
+    month = next((_MONTHS[word] for word in re.findall(r"[a-z]+", words.lower()) if word in _MONTHS), None)
+    day = next(map(int, re.findall(r"\d+", words)), None)
+    year = until.year - (month is not None and month > until.month)
+    begun = _make_day(year, month or until.month, day or 1)
+    return begun.first if begun is not None and begun.first <= last.last else ""
 
 
 def _is_time(match: re.Match[str], text: str) -> bool:
