@@ -67,6 +67,29 @@ def test_the_tree_shows_branches_and_where_one_is(conversation: Callable[..., An
     ]
 
 
+def test_replies_do_what_they_say_and_the_tree_tells(conversation: Callable[..., Any]) -> None:
+    said = ("a car", "the second one", "wrong", "undo", "second one but blue", "tree")
+    outcome = conversation(*said, options=("--questioner", "none"))
+    tree = outcome.out[outcome.out.index("0  start") :].splitlines()
+    assert [line.strip("│├└─ ") for line in tree] == [
+        "0  start",
+        '1  "a car"',
+        "2  like result 2",
+        "3  none of these",
+        "4  back to 2",
+        '5  like result 2 but "blue"  <- here',
+    ]
+
+
+def test_wrong_is_no_answer_to_a_question_and_shows_other_pictures(conversation: Callable[..., Any]) -> None:
+    first, second = conversation("a car", "wrong", options=("--json",)).lines
+    assert not {hit["id"] for hit in first["results"]} & {hit["id"] for hit in second["results"]}
+
+
+def test_how_a_sentence_was_read_is_printed(conversation: Callable[..., Any]) -> None:
+    assert "car, for cra" in conversation("do you have a photo of a red cra?", options=("--questioner", "none")).out
+
+
 def test_a_conversation_is_saved_and_taken_up_again(conversation: Callable[..., Any], tmp_path: Path) -> None:
     file = tmp_path / "talk.json"
     first = conversation("a car", "1 but blue", f"save {file}", options=("--json",))

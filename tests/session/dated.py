@@ -9,6 +9,7 @@ from PIL import Image
 
 GPS, EXIF = 0x8825, 0x8769
 MAKE, MODEL, TAKEN, RATING = 0x010F, 0x0110, 0x9003, 0x4746
+NIKON, CANON, IPHONE = ("NIKON CORPORATION", "NIKON D80"), ("Canon", "Canon EOS 5D"), ("Apple", "iPhone 8")
 LISBON = ((38.0, 43.0, 20.0), (9.0, 8.0, 22.0))
 
 
@@ -27,11 +28,11 @@ class Photo:
 
 
 PHOTOS = (
-    Photo("2007-07 Italy/IMG_0001.jpg", (200, 30, 30), "2007:07:03 10:00:00", ("NIKON CORPORATION", "NIKON D80"), "Anna Weber"),
-    Photo("2007-07 Italy/IMG_0002.jpg", (30, 200, 30), "2007:07:14 11:00:00", ("NIKON CORPORATION", "NIKON D80")),
-    Photo("2007-07 Italy/IMG_0003.jpg", (30, 30, 200), "2007:07:31 23:59:59", ("Canon", "Canon EOS 5D"), size=(160, 240)),
-    Photo("2019 Skiing/IMG_0004.jpg", (240, 240, 250), "2019:01:05 09:00:00", ("Canon", "Canon EOS 5D"), "Anna Weber", 5),
-    Photo("2019 Skiing/IMG_0005.jpg", (220, 230, 240), "2019:02:06 09:30:00", ("Apple", "iPhone 8"), "Ben Okafor", 3, True),
+    Photo("2007-07 Italy/IMG_0001.jpg", (200, 30, 30), "2007:07:03 10:00:00", NIKON, "Anna Weber"),
+    Photo("2007-07 Italy/IMG_0002.jpg", (30, 200, 30), "2007:07:14 11:00:00", NIKON),
+    Photo("2007-07 Italy/IMG_0003.jpg", (30, 30, 200), "2007:07:31 23:59:59", CANON, size=(160, 240)),
+    Photo("2019 Skiing/IMG_0004.jpg", (240, 240, 250), "2019:01:05 09:00:00", CANON, "Anna Weber", 5),
+    Photo("2019 Skiing/IMG_0005.jpg", (220, 230, 240), "2019:02:06 09:30:00", IPHONE, "Ben Okafor", 3, True),
     Photo("Old/scan 1.jpg", (120, 110, 90)),
     Photo("Old/scan 2.jpg", (100, 90, 80)),
     Photo("Old/scan 3.jpg", (80, 70, 60), stars=4),
