@@ -35,6 +35,7 @@ from report_capacity import capacity_parts, capacity_plot
 from report_claims import claim_parts, claims_plot, few_seeds
 from report_conversations import conversation_parts, conversations_plot, short_rows
 from report_mai import mai_parts
+from report_people import people_parts
 from report_scale import scale_parts, scale_plot
 from report_speed import serving_table, speed_table
 from report_talking import photograph_talk_parts, side_by_side_parts, talking_parts
@@ -114,6 +115,7 @@ def make_parts(results: dict[str, dict[str, Any]], judged: Sequence[Judged]) -> 
         "installed": installed_line(results["installed"]),
         "quality": quality_table(quality),
         "verdicts-here": verdicts_here_table(results["verdicts_here"]),
+        **people_parts(results["people"]),
         "shop": shop_table(quality["shop"]),
         "heads": heads_table(quality["heads"]),
         "speed": speed_table(speed),

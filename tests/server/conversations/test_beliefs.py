@@ -6,13 +6,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.session.dated import draw_photos
 from viewfinder.byte_cache import ByteCache
 from viewfinder.conversation import Answer, BackTo, Conversation, Like, Question, Reject, Say, Turn, turn_from_json
+from viewfinder.library import Library
 from viewfinder.query import Part, Query, RegionSpace
 from viewfinder.retrievers import load_retriever
 from viewfinder.search.gallery import Gallery
-from viewfinder.server.conversations.answers import find_beliefs, remove_clause
+from viewfinder.server.conversations.answers import Chip, find_beliefs, remove_belief, remove_clause
 from viewfinder.server.conversations.schemas import Belief
+from viewfinder.session.reading import read_plainly
 from viewfinder.session.session import Session
 from viewfinder.testing import COLOURS, ColourEncoder, tiny_snapshot
 
@@ -175,3 +178,57 @@ def test_taking_a_chip_back_leaves_exactly_the_others(clauses: list[str], kind: 
             left = chips(Say("purple"), turn_from_json(chip.without))
             others = [other.label for other in found if other is not chip]
             assert sorted(other.label for other in left) == sorted(others)
+
+
+@pytest.fixture(scope="module")
+def album(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    """Photographs with dates, cameras and persons in their files."""
+    folder = tmp_path_factory.mktemp("beliefs")
+    draw_photos(folder / "pictures")
+    library = Library.open(folder / "library.vf")
+    library.add(folder / "pictures")
+    return library
+
+
+def chips_of(album: Library, *said: str) -> list[Belief]:
+    session = album.chat(questioner=None)
+    for text in said:
+        session.say(text)
+    path = session.conversation.path()
+    return find_beliefs(session.ranking().query, session.conversation, path, session.reader)
+
+
+def test_a_fact_is_a_chip_of_its_own_and_can_be_taken_out_alone(album: Library) -> None:
+    found = chips_of(album, "do you have a photo of a red square from July 2007, with Anna?")
+    assert labels(found) == [
+        (1, "a red square", "words"),
+        (1, "from July 2007", "fact"),
+        (1, "with Anna", "fact"),
+    ]
+    assert [chip.without for chip in found] == [
+        {"say": "from July 2007 with Anna"},
+        {"say": "a red square with Anna"},
+        {"say": "a red square from July 2007"},
+    ]
+
+
+def test_what_is_left_of_a_sentence_says_the_same_as_before(album: Library) -> None:
+    for chip in chips_of(album, "a red sqaure without a frame in July 2007"):
+        assert chip.without is not None
+        left = chips_of(album, chip.without["say"])
+        assert chip.label not in [other.label for other in left]
+        assert len(left) == 2
+
+
+def test_the_only_fact_goes_with_its_turn(album: Library) -> None:
+    assert [chip.without for chip in chips_of(album, "photos from July 2007")] == [None]
+
+
+def test_a_fact_that_no_picture_has_is_no_chip(album: Library) -> None:
+    assert labels(chips_of(album, "a red square in March 1999")) == [(1, "a red square", "words")]
+
+
+def test_a_part_of_a_reading_is_removed_only_where_the_rest_can_be_said() -> None:
+    reading = read_plainly("a dog without a collar")
+    assert remove_belief(reading, Chip(1, "not collar", "words", 1.0)) == "a dog"
+    assert remove_belief(reading, Chip(1, "a cat", "words", 1.0)) is None

@@ -331,7 +331,8 @@ def find_beliefs(
     found += [
         Chip(known.turn, known.short, FACT if known.is_fact else "answer", 1.0)
         for known in query.evidence
-        if known.is_fact or known.turn not in in_parts
+        # A fact that no picture has does not count, so it is nothing that is believed.
+        if (known.ratios() is not None if known.is_fact else known.turn not in in_parts)
     ]
     chips = [*_merge_chips(found), *_list_rejections(query, conversation, path)]
     chips.sort(key=lambda chip: chip.turn)  # stable: within a turn in the retriever's order
