@@ -83,6 +83,27 @@ def test_a_makers_legal_form_is_no_name(album: Library) -> None:
     assert set(names["person"]["anna"]) == {"Anna Weber"}
 
 
+@pytest.mark.parametrize(
+    ("text", "fact", "read_as"),
+    [
+        ("a dog in Lisbn", "in Lisbon", Correction("Lisbn", "Lisbon")),
+        ("a dog with anna webre", "with anna weber", Correction("webre", "weber")),
+        ("a dog in Januray 2019", "in January 2019", Correction("Januray", "January")),
+        ("a dog, taken with the nikno", "taken with the nikon", Correction("nikno", "nikon")),
+    ],
+)
+def test_a_misspelt_name_or_month_is_a_fact(album: Library, text: str, fact: str, read_as: Correction) -> None:
+    reading = read(album, text)
+    assert [words for _, words in facts(reading)] == [fact]
+    assert reading.corrections == (read_as,)
+    assert reading.content == "a dog"
+
+
+def test_a_misspelt_request_is_left_out_and_not_told(album: Library) -> None:
+    reading = read(album, "lookin for a photo of a dgo")
+    assert (reading.content, reading.corrections) == ("a dog", (Correction("dgo", "dog"),))
+
+
 def test_what_is_relative_is_read_anew_on_another_day(album: Library) -> None:
     [this_year] = read(album, "a dog, last summer", TODAY).facts
     [years_ago] = read(album, "a dog, last summer", date(2020, 1, 1)).facts

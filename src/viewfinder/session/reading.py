@@ -22,6 +22,7 @@ from viewfinder.wording.lexicon import is_english_word
 from viewfinder.wording.spelling import Correction, correct_spelling
 from viewfinder.wording.stems import WORD, stem
 from viewfinder.wording.stop_words import WITHOUT_CONTENT
+from viewfinder.wording.times import TIME_WORDS
 
 COLUMNS: dict[Kind, tuple[str, ...]] = {
     "person": ("persons",),
@@ -33,6 +34,9 @@ COLUMNS: dict[Kind, tuple[str, ...]] = {
 
 MIN_NAME_LETTERS = 3
 """Letters of a part of a name that stands for all of it."""
+
+MIN_NAME_LETTERS_SPELT, NAME_SHARE = 5, -3.0
+"""Names of so many letters, months and weekdays are recognized misspelt, too; how often they are said, as log10."""
 
 _OF_MAKERS = frozenset(
     ["corporation", "camera", "company", "co", "corp", "inc", "ltd", "digital", "imaging", "optical"]
@@ -74,13 +78,17 @@ def read_sentence(text: str, gallery: Gallery, today: date) -> Reading:
 
 
 def _read(text: str, gallery: Gallery, today: date) -> Reading:
-    plain = drop_file_endings(" ".join(text.split()))
-    facts = tuple(find_fact_phrases(plain, today, list_names(gallery)))
+    names, vocabulary = list_names(gallery), Vocabulary(gallery)
+    # First of all: a misspelt name or month is a fact, and a misspelt "looking for" is none of the description.
+    plain, spelt = correct_spelling(
+        drop_file_endings(" ".join(text.split())), vocabulary.is_known, vocabulary.find_share_meant
+    )
+    facts = tuple(find_fact_phrases(plain, today, names))
     content = take_content(remove_phrases(plain, list(facts)))
     if facts and says_nothing(" ".join(word for word in WORD.findall(content) if word.lower() not in WITHOUT_CONTENT)):
         content = ""  # "photos from July 2007" are any photos
-    vocabulary = Vocabulary(gallery)
-    content, corrections = correct_spelling(content, vocabulary.is_known, vocabulary.find_share)
+    said = {word for part in (content, *(fact.words for fact in facts)) for word in part.lower().split()}
+    corrections = tuple(one for one in spelt if any(one.read.lower() in word for word in said))
     return Reading(text, content, corrections, facts)
 
 
@@ -90,6 +98,11 @@ class Vocabulary:
 
     gallery: Gallery
 
+    @property
+    def _names(self) -> tuple[Names, ...]:
+        names = list_names(self.gallery)
+        return names["person"], names["place"], names["camera"]
+
     def is_known(self, word: str) -> bool:
         """Whether there is such a word, in lower case."""
         if word in WITHOUT_CONTENT or self.find_share(word) is not None:
@@ -98,12 +111,24 @@ class Vocabulary:
 
     def find_share(self, word: str) -> float | None:
         """log10 of the share of descriptions, or of these pictures' texts, that have a word; None if none has."""
-        calibration, words = self.gallery.encoder.calibration, self.gallery.words
-        shares = []
-        if calibration is not None and (share := calibration.familiar.get(stem(word))) is not None:
-            shares.append(share)
+        shares = [self._find_share_written(word)]
+        if (calibration := self.gallery.encoder.calibration) is not None:
+            shares.append(calibration.familiar.get(stem(word)))
+        return max((share for share in shares if share is not None), default=None)
+
+    def find_share_meant(self, word: str) -> float | None:
+        """The same of a word that may stand for a misspelt one: "imag", the stem of many, is no such word."""
+        share = self.find_share(word)
+        is_word = self._find_share_written(word) is not None or (share is not None and is_english_word(word))
+        return share if is_word else None
+
+    def _find_share_written(self, word: str) -> float | None:
+        """The share of these pictures' texts, or of names, that have a word."""
+        words, shares = self.gallery.words, []
         if words is not None and (count := len(words.rows(stem(word)))):
             shares.append(math.log10(count / len(self.gallery)))
+        if len(word) >= MIN_NAME_LETTERS_SPELT and (word in TIME_WORDS or any(word in it for it in self._names)):
+            shares.append(NAME_SHARE)
         return max(shares, default=None)
 
 

@@ -54,6 +54,7 @@ def correct_spelling(
         meant = find_meant_word(word.lower(), is_known, share_of)
         if meant is None:
             return word
+        meant = meant.capitalize() if word[0].isupper() else meant
         corrections.append(Correction(word, meant))
         return meant
 

@@ -39,6 +39,9 @@ _WEEKDAYS = {
     for name in names.split()
 }  # fmt: skip
 _SEASONS = {"spring": (3, 4, 5), "summer": (6, 7, 8), "autumn": (9, 10, 11), "fall": (9, 10, 11), "winter": (12, 1, 2)}
+TIME_WORDS = frozenset([*_MONTHS, *_WEEKDAYS, *_SEASONS])
+"""Names of months, weekdays and seasons, long and short, in lower case."""
+
 _FEASTS = {  # month and days, as people mean them: the eve and the days around it
     "christmas": (12, 24, 26), "christmas eve": (12, 24, 24), "xmas": (12, 24, 26), "new year's eve": (12, 31, 31),
     "new year's": (12, 31, 31), "new years eve": (12, 31, 31), "new year's day": (1, 1, 1), "halloween": (10, 31, 31),
