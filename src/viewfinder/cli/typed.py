@@ -97,8 +97,10 @@ def parse_line(line: str, conversation: Conversation) -> Turn | Command:
         if found is not None and (meant := _read_meaning(kind, found, conversation)) is not None:
             return meant
     if act is not None:
-        # Which picture "the first" is, the session knows: its retriever may look back at earlier turns.
-        return understand_reply(Say(text), conversation, looks_back=True)
+        # "None of these" and "not this" are commands of the prompt; what other replies mean, the session knows: its
+        # retriever may look back at earlier turns, or speak itself.
+        is_command = act.kind == "reject" and text.lower().startswith(("none", "not "))
+        return understand_reply(Say(text), conversation) if is_command else Say(text)
     # A question is answered in one's own words where it offers nothing but that one does not know.
     is_free = question is not None and all(map(is_dont_know, question.choices))
     return Answer(question, text) if question is not None and is_free else Say(text)
