@@ -407,7 +407,7 @@ def _otherwise_column(facet: Facet) -> int | None:
     """The column of "nobody", which stands after those that there may be."""
     if facet.otherwise is None:
         return None
-    return label_columns()[facet.name].start + facet.labels.index(facet.otherwise)
+    return int(label_columns()[facet.name].start) + facet.labels.index(facet.otherwise)
 
 
 def _compute_gains(belief_c: Float[np.ndarray, " c"], tables: Sequence[Float[np.ndarray, "c _"]]) -> list[float]:
