@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from viewfinder.search.gallery import Gallery
+from viewfinder.session.looks import is_seen, list_looks
 from viewfinder.wording.fact_phrases import NAMED, FactPhrase, Kind, Names, find_fact_phrases, remove_phrases
 from viewfinder.wording.framing import PICTURE_NOUNS, take_content
 from viewfinder.wording.lexicon import is_english_word
@@ -74,7 +75,9 @@ def read_sentence(text: str, gallery: Gallery, today: date) -> Reading:
 
 def _read(text: str, gallery: Gallery, today: date) -> Reading:
     plain = " ".join(text.split())
-    facts = tuple(find_fact_phrases(plain, today, list_names(gallery)))
+    found = find_fact_phrases(plain, today, list_names(gallery))
+    # Where no picture is black and white, something in it may be.
+    facts = tuple(fact for fact in found if fact.kind != "looks" or is_seen(fact, gallery))
     content = take_content(remove_phrases(plain, list(facts)))
     if facts and all(
         word.lower() in PICTURE_NOUNS or word.lower() in WITHOUT_CONTENT for word in WORD.findall(content)
@@ -109,8 +112,12 @@ class Vocabulary:
 
 
 def list_names(gallery: Gallery) -> dict[Kind, Names]:
-    """What people may call the persons, places, cameras and folders of these pictures."""
-    return gallery.remember(("names",), lambda: {kind: _list_names_of(kind, gallery) for kind in NAMED})
+    """What people may call the persons, places, cameras and folders of these pictures, and what can be seen of them."""
+
+    def list_all() -> dict[Kind, Names]:
+        return {**{kind: _list_names_of(kind, gallery) for kind in NAMED}, **list_looks(gallery)}
+
+    return gallery.remember(("names",), list_all)
 
 
 def _list_names_of(kind: Kind, gallery: Gallery) -> Names:
