@@ -85,6 +85,14 @@ def test_what_is_ruled_out_makes_pictures_unlikely_that_have_it(
     assert [hit.id for hit in hits][: len(plain[1::2])] == plain[1::2]
 
 
+def test_what_is_rejected_in_words_is_not_wanted_as_a_fact(scenes: Library) -> None:
+    chat = scenes.chat(questioner="none")
+    chat.say("a house")
+    chat.reject(text="dogs")
+    chat.reject(text="photos from July 2007")
+    assert [evidence.label for evidence in chat.ranking().query.evidence] == ["no dogs"]
+
+
 def test_looks_are_told_by_the_starters_vectors_only(scenes: Library) -> None:
     gallery = scenes.gallery()
     assert predict_labels(gallery, photograph_labels()) is not None

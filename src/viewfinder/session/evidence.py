@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int
 
-from viewfinder.conversation import Answer, Like, Node, Say, Turn
+from viewfinder.conversation import Answer, Like, Node, Reject, Say, Turn
 from viewfinder.encoders.tags import TagVectors
 from viewfinder.query import Evidence, LikelihoodRatios
 from viewfinder.questioners.answers import answer_likelihoods
@@ -20,6 +20,7 @@ from viewfinder.session.facts import weigh_fact
 from viewfinder.session.predicted import predict_labels
 from viewfinder.session.reading import Read
 from viewfinder.wording.choices import is_choice
+from viewfinder.wording.fact_phrases import FactPhrase
 
 MIN_LIKELIHOOD = 1e-6
 """No answer is taken to be less likely than this."""
@@ -39,9 +40,16 @@ def find_evidence(path: Sequence[Node], gallery: Gallery, read: Read) -> tuple[E
         else:
             found += [
                 Evidence(node.number, fact.words, fact.words, partial(weigh_fact, fact, gallery), is_fact=True)
-                for fact in read(getattr(node.turn, "text", "")).facts
+                for fact in _list_facts(node.turn, read)
             ]
     return tuple(found)
+
+
+def _list_facts(turn: Turn | None, read: Read) -> tuple[FactPhrase, ...]:
+    """The facts that a turn names; of what is rejected, that it is not there."""
+    if isinstance(turn, Reject):
+        return tuple(fact for fact in read(f"no {turn.text}").facts if fact.kind == "without") if turn.text else ()
+    return read(getattr(turn, "text", "")).facts
 
 
 def is_evidence_alone(turn: Turn | None, gallery: Gallery, read: Read) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Float32
 
 from viewfinder.questioners.looks import LOOKS, picture_looks
 from viewfinder.questioners.photographs import facets, label_columns, photograph_labels
@@ -59,12 +59,19 @@ def _list_labels(name: str) -> tuple[str, ...]:
     return next(tuple(facet.words) for facet in facets() if facet.name == name)
 
 
-def find_look_chances(phrase: FactPhrase, gallery: Gallery) -> Float[np.ndarray, " n"] | None:
-    """How likely a phrase about looks holds for every picture; None where that cannot be told, and for other phrases."""
+def find_look_chances(phrase: FactPhrase, gallery: Gallery) -> Float32[np.ndarray, " n"] | None:
+    """How likely a phrase about looks holds for every picture; None where that is not told, and for other phrases."""
+    if phrase.kind not in ("looks", "without"):
+        return None
+    return gallery.remember(("seen", phrase.kind, phrase.values), lambda: _find_chances(phrase, gallery))
+
+
+def _find_chances(phrase: FactPhrase, gallery: Gallery) -> Float32[np.ndarray, " n"] | None:
     if phrase.kind == "looks":
         looks_nl = predict_labels(gallery, picture_looks())
-        return None if looks_nl is None else looks_nl[:, LOOKS.index(phrase.values[0])].astype(np.float64)
-    if phrase.kind != "without" or (holds_nl := predict_labels(gallery, photograph_labels())) is None:
+        return None if looks_nl is None else looks_nl[:, LOOKS.index(phrase.values[0])].astype(np.float32)
+    holds_nl = predict_labels(gallery, photograph_labels())
+    if holds_nl is None:
         return None
     if phrase.values == (PEOPLE,):
         return _find_deserted(holds_nl)
@@ -75,7 +82,7 @@ def find_look_chances(phrase: FactPhrase, gallery: Gallery) -> Float[np.ndarray,
         for at, label in enumerate(facet.labels)
         if label in phrase.values
     ]
-    return np.asarray((1 - holds_nl[:, columns].astype(np.float64)).prod(axis=1))
+    return np.asarray((1 - holds_nl[:, columns].astype(np.float32)).prod(axis=1))
 
 
 def is_seen(phrase: FactPhrase, gallery: Gallery) -> bool:
@@ -84,11 +91,11 @@ def is_seen(phrase: FactPhrase, gallery: Gallery) -> bool:
     return seen_n is not None and bool((seen_n >= MIN_SEEN).any())
 
 
-def _find_deserted(holds_nl: Float[np.ndarray, "n l"]) -> Float[np.ndarray, " n"]:
+def _find_deserted(holds_nl: Float[np.ndarray, "n l"]) -> Float32[np.ndarray, " n"]:
     """The chance that nobody is in a picture: nobody is named, and no number of people.
 
     Captions that speak of "a surfer" name nobody by the words of "who", and a number of people all the same.
     """
     who, numbers = label_columns()["who"], label_columns()["number of people"]
-    nobody_n = holds_nl[:, who.stop - 1].astype(np.float64)
-    return np.asarray(nobody_n * (1 - holds_nl[:, numbers].astype(np.float64)).prod(axis=1))
+    nobody_n = holds_nl[:, who.stop - 1].astype(np.float32)
+    return np.asarray(nobody_n * (1 - holds_nl[:, numbers].astype(np.float32)).prod(axis=1))

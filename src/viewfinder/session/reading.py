@@ -34,6 +34,9 @@ COLUMNS: dict[Kind, tuple[str, ...]] = {
 MIN_NAME_LETTERS = 3
 """Letters of a part of a name that stands for all of it."""
 
+_ANY = frozenset(("any", "all", "some", "every", "my", "our", "your"))
+"""Words before "photos" that say nothing of their looks."""
+
 _OF_MAKERS = frozenset(
     ["corporation", "camera", "company", "co", "corp", "inc", "ltd", "digital", "imaging", "optical"]
 )
@@ -79,9 +82,7 @@ def _read(text: str, gallery: Gallery, today: date) -> Reading:
     # Where no picture is black and white, something in it may be.
     facts = tuple(fact for fact in found if fact.kind != "looks" or is_seen(fact, gallery))
     content = take_content(remove_phrases(plain, list(facts)))
-    if facts and all(
-        word.lower() in PICTURE_NOUNS or word.lower() in WITHOUT_CONTENT for word in WORD.findall(content)
-    ):
+    if facts and all(word.lower() in PICTURE_NOUNS | WITHOUT_CONTENT | _ANY for word in WORD.findall(content)):
         content = ""  # "photos from July 2007" are any photos
     vocabulary = Vocabulary(gallery)
     content, corrections = correct_spelling(content, vocabulary.is_known, vocabulary.find_share)

@@ -105,7 +105,7 @@ def list_views(files: Sequence[Path]) -> Iterator[tuple[Pixels, tuple[bool, ...]
 
 
 def train_looks(encoder: StarterEncoder, head: Head, files: Sequence[Path], file: Path, trained_on: str = "") -> float:
-    """Trains on photographs, as `head` sees them, and writes the network; returns the share of looks told right of them.
+    """Trains on photographs, as `head` sees them, and writes the network; returns the share of looks told right.
 
     `trained_on` is the list of the pictures that it and the head learn from (`TrainingList.encode`).
     """
