@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from viewfinder.search.gallery import Gallery
+from viewfinder.session.looks import is_seen, list_looks
 from viewfinder.wording.fact_phrases import NAMED, FactPhrase, Kind, Names, find_fact_phrases, remove_phrases
 from viewfinder.wording.framing import PICTURE_NOUNS, take_content
 from viewfinder.wording.lexicon import is_english_word
@@ -32,6 +33,9 @@ COLUMNS: dict[Kind, tuple[str, ...]] = {
 
 MIN_NAME_LETTERS = 3
 """Letters of a part of a name that stands for all of it."""
+
+_ANY = frozenset(("any", "all", "some", "every", "my", "our", "your"))
+"""Words before "photos" that say nothing of their looks."""
 
 _OF_MAKERS = frozenset(
     ["corporation", "camera", "company", "co", "corp", "inc", "ltd", "digital", "imaging", "optical"]
@@ -74,11 +78,11 @@ def read_sentence(text: str, gallery: Gallery, today: date) -> Reading:
 
 def _read(text: str, gallery: Gallery, today: date) -> Reading:
     plain = " ".join(text.split())
-    facts = tuple(find_fact_phrases(plain, today, list_names(gallery)))
+    found = find_fact_phrases(plain, today, list_names(gallery))
+    # Where no picture is black and white, something in it may be.
+    facts = tuple(fact for fact in found if fact.kind != "looks" or is_seen(fact, gallery))
     content = take_content(remove_phrases(plain, list(facts)))
-    if facts and all(
-        word.lower() in PICTURE_NOUNS or word.lower() in WITHOUT_CONTENT for word in WORD.findall(content)
-    ):
+    if facts and all(word.lower() in PICTURE_NOUNS | WITHOUT_CONTENT | _ANY for word in WORD.findall(content)):
         content = ""  # "photos from July 2007" are any photos
     vocabulary = Vocabulary(gallery)
     content, corrections = correct_spelling(content, vocabulary.is_known, vocabulary.find_share)
@@ -109,8 +113,12 @@ class Vocabulary:
 
 
 def list_names(gallery: Gallery) -> dict[Kind, Names]:
-    """What people may call the persons, places, cameras and folders of these pictures."""
-    return gallery.remember(("names",), lambda: {kind: _list_names_of(kind, gallery) for kind in NAMED})
+    """What people may call the persons, places, cameras and folders of these pictures, and what can be seen of them."""
+
+    def list_all() -> dict[Kind, Names]:
+        return {**{kind: _list_names_of(kind, gallery) for kind in NAMED}, **list_looks(gallery)}
+
+    return gallery.remember(("names",), list_all)
 
 
 def _list_names_of(kind: Kind, gallery: Gallery) -> Names:
