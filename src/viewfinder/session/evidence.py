@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int
@@ -13,14 +14,14 @@ from viewfinder.conversation import Answer, Like, Node, Reject, Say, Turn
 from viewfinder.encoders.tags import TagVectors
 from viewfinder.query import Evidence, LikelihoodRatios
 from viewfinder.questioners.answers import answer_likelihoods
-from viewfinder.questioners.looks import picture_looks
 from viewfinder.questioners.photographs import photograph_labels
 from viewfinder.search.gallery import MAX_KEPT_PICTURES, Gallery
-from viewfinder.session.facts import weigh_fact
 from viewfinder.session.predicted import predict_labels
 from viewfinder.session.reading import Read
 from viewfinder.wording.choices import is_choice
-from viewfinder.wording.fact_phrases import FactPhrase
+
+if TYPE_CHECKING:
+    from viewfinder.wording.fact_phrases import FactPhrase
 
 MIN_LIKELIHOOD = 1e-6
 """No answer is taken to be less likely than this."""
@@ -37,10 +38,12 @@ def find_evidence(path: Sequence[Node], gallery: Gallery, read: Read) -> tuple[E
             question, text = node.turn.question, node.turn.text
             weigh = partial(weigh_answer, gallery, node.turn)
             found.append(Evidence(node.number, f"{question.text} {text}", f"{question.attribute}: {text}", weigh))
-        else:
+        elif facts := _list_facts(node.turn, read):
+            from viewfinder.session.facts import weigh_fact
+
             found += [
                 Evidence(node.number, fact.words, fact.words, partial(weigh_fact, fact, gallery), is_fact=True)
-                for fact in _list_facts(node.turn, read)
+                for fact in facts
             ]
     return tuple(found)
 
@@ -81,6 +84,8 @@ def weigh_answer(gallery: Gallery, answer: Answer) -> LikelihoodRatios | None:
 def warm_gallery(gallery: Gallery) -> Gallery:
     """Computes all that the first turn would have to compute; returns the gallery itself."""
     KnownOfGallery(gallery).label_chances()
+    from viewfinder.questioners.looks import picture_looks
+
     predict_labels(gallery, picture_looks())
     return gallery.warm()
 

@@ -13,7 +13,8 @@ from jaxtyping import Bool
 from viewfinder.query import LikelihoodRatios
 from viewfinder.search.gallery import Gallery
 from viewfinder.session.looks import MIN_SEEN, WRONG_SIGHT, find_look_chances
-from viewfinder.session.reading import COLUMNS, Reading
+from viewfinder.session.reading import Reading
+from viewfinder.session.sentences import COLUMNS
 from viewfinder.store.rows import AttributeColumn
 from viewfinder.wording.fact_phrases import FactPhrase
 from viewfinder.wording.numbers import to_number

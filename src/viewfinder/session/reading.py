@@ -1,46 +1,14 @@
-"""What a person says, read with what is known of the pictures: the description in it, spelt right, and facts.
-
-    read_sentence("do you have that photo of a dgo in the snow from January 2019?", gallery, today)
-
-gives the description "a dog in the snow", the correction dog for dgo, and the time January 2019. The same sentence is
-read once for the same pictures; what it means on another day is read anew.
-"""
+"""The reading of a sentence: the description in it, spelt right, and the facts that it names (`sentences` makes it)."""
 
 from __future__ import annotations
 
-import math
-from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import date
+from typing import TYPE_CHECKING
 
-from viewfinder.search.gallery import Gallery
-from viewfinder.session.looks import is_seen, list_looks
-from viewfinder.wording.fact_phrases import NAMED, FactPhrase, Kind, Names, find_fact_phrases, remove_phrases
-from viewfinder.wording.framing import PICTURE_NOUNS, take_content
-from viewfinder.wording.lexicon import is_english_word
-from viewfinder.wording.spelling import Correction, correct_spelling
-from viewfinder.wording.stems import WORD, stem
-from viewfinder.wording.stop_words import WITHOUT_CONTENT
-
-COLUMNS: dict[Kind, tuple[str, ...]] = {
-    "person": ("persons",),
-    "place": ("place", "city", "region", "country"),
-    "camera": ("camera",),
-    "folder": ("folder",),
-}
-"""The columns that have the names of each kind."""
-
-MIN_NAME_LETTERS = 3
-"""Letters of a part of a name that stands for all of it."""
-
-_ANY = frozenset(("any", "all", "some", "every", "my", "our", "your"))
-"""Words before "photos" that say nothing of their looks."""
-
-_OF_MAKERS = frozenset(
-    ["corporation", "camera", "company", "co", "corp", "inc", "ltd", "digital", "imaging", "optical"]
-)
-"""Words in the names of cameras that nobody says."""
+if TYPE_CHECKING:  # the rules of English are loaded when the first sentence is read
+    from viewfinder.wording.fact_phrases import FactPhrase
+    from viewfinder.wording.spelling import Correction
 
 
 @dataclass(frozen=True)
@@ -67,83 +35,3 @@ Read = Callable[[str], Reading]
 def read_plainly(text: str) -> Reading:
     """A sentence as it is, where systems are compared by what they make of it."""
     return Reading(text, text)
-
-
-def read_sentence(text: str, gallery: Gallery, today: date) -> Reading:
-    """A sentence, read for these pictures on a given day; as it is, if words are not matched in this gallery."""
-    if not gallery.matches_words or not text:
-        return read_plainly(text)
-    return gallery.remember(("reading", text, today.toordinal()), lambda: _read(text, gallery, today))
-
-
-def _read(text: str, gallery: Gallery, today: date) -> Reading:
-    plain = " ".join(text.split())
-    found = find_fact_phrases(plain, today, list_names(gallery))
-    # Where no picture is black and white, something in it may be.
-    facts = tuple(fact for fact in found if fact.kind != "looks" or is_seen(fact, gallery))
-    content = take_content(remove_phrases(plain, list(facts)))
-    if facts and all(word.lower() in PICTURE_NOUNS | WITHOUT_CONTENT | _ANY for word in WORD.findall(content)):
-        content = ""  # "photos from July 2007" are any photos
-    vocabulary = Vocabulary(gallery)
-    content, corrections = correct_spelling(content, vocabulary.is_known, vocabulary.find_share)
-    return Reading(text, content, corrections, facts)
-
-
-@dataclass(frozen=True)
-class Vocabulary:
-    """The words that are known: English, those that people say of pictures, and those written about these pictures."""
-
-    gallery: Gallery
-
-    def is_known(self, word: str) -> bool:
-        """Whether there is such a word, in lower case."""
-        if word in WITHOUT_CONTENT or self.find_share(word) is not None:
-            return True  # most words: the list of English is read only for the others, which takes 80 ms
-        return is_english_word(word)
-
-    def find_share(self, word: str) -> float | None:
-        """log10 of the share of descriptions, or of these pictures' texts, that have a word; None if none has."""
-        calibration, words = self.gallery.encoder.calibration, self.gallery.words
-        shares = []
-        if calibration is not None and (share := calibration.familiar.get(stem(word))) is not None:
-            shares.append(share)
-        if words is not None and (count := len(words.rows(stem(word)))):
-            shares.append(math.log10(count / len(self.gallery)))
-        return max(shares, default=None)
-
-
-def list_names(gallery: Gallery) -> dict[Kind, Names]:
-    """What people may call the persons, places, cameras and folders of these pictures, and what can be seen of them."""
-
-    def list_all() -> dict[Kind, Names]:
-        return {**{kind: _list_names_of(kind, gallery) for kind in NAMED}, **list_looks(gallery)}
-
-    return gallery.remember(("names",), list_all)
-
-
-def _list_names_of(kind: Kind, gallery: Gallery) -> Names:
-    there = {name.casefold(): name for name in gallery.snapshot.columns()}
-    columns = [gallery.snapshot.column(there[name]) for name in COLUMNS[kind] if name in there]
-    meant: defaultdict[str, dict[str, None]] = defaultdict(dict)
-    for value in (value for column in columns for value in column.values):
-        for name in _list_calls(kind, value):
-            meant[name][value] = None
-    return {name: tuple(values) for name, values in meant.items()}
-
-
-def _list_calls(kind: Kind, value: str) -> Iterable[str]:
-    """The whole name, and the parts of it that people use: a first name, a maker, a word of a folder's name."""
-    whole = " ".join(value.lower().split())
-    words = whole.replace("_", " ").split()
-    yield whole
-    if kind == "place":
-        return
-    if kind == "camera":
-        words = [word for word in words if word not in _OF_MAKERS]
-        spans = ((at, end) for at in range(len(words)) for end in range(at + 1, len(words) + 1))
-        yield from (" ".join(words[at:end]) for at, end in spans)
-    elif kind == "person":
-        yield from words
-    else:
-        yield " ".join(words)
-        yield from (word for word in words if len(word) >= MIN_NAME_LETTERS and not word.replace("-", "").isdigit())
