@@ -39,8 +39,8 @@ from viewfinder.data.splits import Part, read_photographs, split_of
 from viewfinder.library import Library
 from viewfinder.retrievers import Composer
 from viewfinder.search.gallery import Gallery
-from viewfinder.session.reading import read_sentence
 from viewfinder.session.replies import understand_reply
+from viewfinder.session.sentences import read_sentence
 from viewfinder.session.session import Session
 from viewfinder.wording.acts import read_act
 

@@ -43,11 +43,10 @@ from viewfinder.search.hits import Hit, Hits, PicturePath
 from viewfinder.session.session import Answered, Picture, TurnMethods, id_of, is_known
 from viewfinder.store.reports import AddReport
 from viewfinder.store.rows import Failure, FileRecord, PictureRow, describe_pictures, to_frame
-from viewfinder.wording.reading import SaidFact, SaidReading
-from viewfinder.wording.spelling import Correction
 
 if TYPE_CHECKING:
     from viewfinder.session.session import OwnImage
+    from viewfinder.wording.reading import SaidReading
 
 TIMEOUT = httpx.Timeout(120.0, connect=10.0)
 """In seconds; a first search may have to wait until a library is mapped."""
@@ -633,6 +632,9 @@ def _read_hits(results: Mapping[str, Any], started: float, why: Mapping[str, dic
 def _read_reading(said: Mapping[str, Any] | None) -> SaidReading | None:
     if said is None:
         return None
+    from viewfinder.wording.reading import SaidFact, SaidReading
+    from viewfinder.wording.spelling import Correction
+
     corrections = tuple(Correction(one["typed"], one["read"]) for one in said["corrections"])
     facts = tuple(SaidFact(one["words"], one["kind"], one["pictures"]) for one in said["facts"])
     return SaidReading(said["content"], corrections, facts)

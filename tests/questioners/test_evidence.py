@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float
 from viewfinder.conversation import Answer, Question
 from viewfinder.encoders.tags import TagVectors
 from viewfinder.questioners.answers import GUESSED_ERROR, KNOWN_ERROR, answer_likelihoods
-from viewfinder.questioners.photographs import EMPTY_ANSWERS, facets, label_columns
+from viewfinder.questioners.photographs import EMPTY_ANSWERS, MISLEADING_ANSWERS, facets, label_columns
 from viewfinder.testing import ColourEncoder
 from viewfinder.wording.choices import is_choice
 
@@ -56,6 +56,18 @@ class Written:
         return np.array(self.light_nt) if group == "light" else np.zeros((4, len(self.tags.group(group).tags)))
 
 
+class Labelled(Written):
+    """Pictures of which nothing is known but the chances of all labels."""
+
+    def __init__(self, holds_nl: Float[np.ndarray, "n l"]) -> None:
+        super().__init__()
+        object.__setattr__(self, "holds_nl", holds_nl)
+
+    def label_chances(self) -> Float[np.ndarray, "n l"] | None:
+        found: Float[np.ndarray, "n l"] = vars(self)["holds_nl"]
+        return found
+
+
 KNOWN = Written({"colour": ["red", "blue", "green", None]})
 
 
@@ -74,15 +86,43 @@ def test_of_what_the_catalogue_knows_the_answer_is_all_but_sure() -> None:
 
 def test_of_a_facet_the_answer_is_as_likely_as_was_foretold() -> None:
     pictures = Written(places=[{"on grass": 0.9, "in the snow": 0.1}, {"on grass": 0.2, "in the snow": 0.6}])
-    # Of the first: 0.9, 0.1, and none of both 0.1 * 0.9 = 0.09, of 1.09 in all. Of the second: 0.2, 0.6, 0.32 of 1.12.
+    # A picture may be both: what is named holds, and the other is true and not named too with 1 - NAMED_TOO = 0.7.
     for answer, weights in (
-        ("on grass", (0.9 / 1.09, 0.2 / 1.12)),
-        ("In the snow", (0.1 / 1.09, 0.6 / 1.12)),
-        ("something else", (0.09 / 1.09, 0.32 / 1.12)),
-        ("it was snowy", (0.1 / 1.09, 0.6 / 1.12)),
+        ("on grass", (0.9 * (1 - 0.3 * 0.1), 0.2 * (1 - 0.3 * 0.6))),
+        ("In the snow", (0.1 * (1 - 0.3 * 0.9), 0.6 * (1 - 0.3 * 0.2))),
+        ("something else", (0.1 * 0.9, 0.8 * 0.4)),
+        ("none of these", (0.1 * 0.9, 0.8 * 0.4)),
+        ("it was snowy", (0.1 * (1 - 0.3 * 0.9), 0.6 * (1 - 0.3 * 0.2))),
+        ("snow and grass", (0.9 * 0.1, 0.2 * 0.6)),
+        ("snow or grass", (1 - 0.1 * 0.9, 1 - 0.8 * 0.4)),
     ):
-        expected = [(1 - EMPTY_ANSWERS) * weight + EMPTY_ANSWERS / 3 for weight in weights]
+        expected = [(1 - MISLEADING_ANSWERS) * weight + MISLEADING_ANSWERS * sum(weights) / 2 for weight in weights]
         assert likely(pictures, PLACE, answer) == pytest.approx(expected)
+
+
+def test_of_a_facet_of_which_one_label_is_true_the_answer_is_one_of_them() -> None:
+    indoors = next(facet for facet in facets() if facet.name == "indoors")
+    holds_nl = np.zeros((1, [*label_columns().values()][-1].stop))
+    holds_nl[0, label_columns()["indoors"]] = (0.5, 0.25)
+    question = Question(indoors.question, ("indoors", "outdoors", "something else"), attribute="indoors")
+    # Of 0.5, 0.25 and none of both 0.5 * 0.75 = 0.375, 1.125 in all.
+    [found] = likely(Labelled(holds_nl), question, "indoors") or [0.0]
+    assert found == pytest.approx((1 - EMPTY_ANSWERS) * 0.5 / 1.125 + EMPTY_ANSWERS / 3)
+
+
+def test_of_two_things_that_are_there_either_may_be_named() -> None:
+    both, one = {"on grass": 0.9, "in the snow": 0.9}, {"on grass": 0.9}
+    two, alone = likely(Written(places=[both, one]), PLACE, "on grass") or [0.0, 0.0]
+    assert two > 0.7 * alone, "that it snows as well hardly speaks against grass"
+
+
+@pytest.mark.parametrize("said", ["no one", "No-one.", "none", "no people"])
+def test_nobody_in_other_words_is_the_choice(said: str) -> None:
+    who = Question("Who is in it?", ("a man", "nobody", "something else", "don't know"), attribute="who")
+    holds_nl = np.full((2, [*label_columns().values()][-1].stop), 0.2)
+    pictures = Labelled(holds_nl * np.array([[1.0], [2.0]]))
+    assert likely(pictures, who, said) == likely(pictures, who, "nobody") is not None
+    assert is_choice(Answer(who, said))
 
 
 def test_a_label_that_was_not_offered_counts_beside_those_that_were() -> None:
@@ -128,6 +168,9 @@ def test_an_answer_that_says_nothing_by_itself_is_no_evidence(question: Question
     assert likely(KNOWN, question, text) is None
 
 
-@pytest.mark.parametrize(("text", "chosen"), [(" RED ", True), ("don't know", True), ("reddish", False)])
+@pytest.mark.parametrize(
+    ("text", "chosen"),
+    [(" RED ", True), ("don't know", True), ("the red", True), ("none of these", True), ("reddish", False)],
+)
 def test_a_choice_is_told_from_words_of_ones_own(text: str, chosen: bool) -> None:
     assert is_choice(Answer(COLOUR, text)) == chosen

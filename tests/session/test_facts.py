@@ -21,7 +21,7 @@ from viewfinder.session.facts import (
     meets_time,
     weigh_fact,
 )
-from viewfinder.session.reading import read_sentence
+from viewfinder.session.sentences import read_sentence
 from viewfinder.wording.fact_phrases import FactPhrase
 from viewfinder.wording.times import TimeCondition
 

@@ -9,7 +9,8 @@ import pytest
 
 from viewfinder.library import Library
 from viewfinder.search.gallery import Gallery
-from viewfinder.session.reading import Reading, list_names, read_plainly, read_sentence
+from viewfinder.session.reading import Reading, read_plainly
+from viewfinder.session.sentences import list_names, read_sentence
 from viewfinder.wording.fact_phrases import Kind
 from viewfinder.wording.spelling import Correction
 

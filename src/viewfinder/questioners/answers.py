@@ -7,6 +7,7 @@ question is a sentence, and is left to the retriever.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -15,8 +16,8 @@ from jaxtyping import Bool, Float
 
 from viewfinder.conversation import Answer
 from viewfinder.encoders.tags import TagVectors
-from viewfinder.questioners.photographs import Facet, choice_chances, facets, label_columns
-from viewfinder.wording.replies import SOMETHING_ELSE, is_dont_know
+from viewfinder.questioners.photographs import Facet, choice_chances, facets, label_columns, set_likelihoods
+from viewfinder.wording.replies import NO_VALUES, find_choice_meant, is_dont_know
 from viewfinder.wording.values import find_values_meant
 
 KNOWN_ERROR = 0.02
@@ -24,6 +25,8 @@ KNOWN_ERROR = 0.02
 
 GUESSED_ERROR = 0.4
 """The share of answers that say nothing of a zero-shot tag: tags are right for about half of the pictures."""
+
+_OR = re.compile(r"\bor\b", re.IGNORECASE)
 
 
 class KnownPictures(Protocol):
@@ -59,6 +62,9 @@ def answer_likelihoods(answer: Answer, pictures: KnownPictures) -> Float[np.ndar
     name = answer.question.attribute
     if name is None or is_dont_know(answer.text) or not answer.text.strip():
         return None
+    # "No one" is the choice "nobody".
+    if (choice := find_choice_meant(answer.text, answer.question.choices)) is not None:
+        answer = Answer(answer.question, choice)
     # A column, a facet and a group of tags may have one name, and ask alike: what was offered tells them apart.
     offered = set(answer.question.choices)
     facet = next((facet for facet in facets() if facet.name == name and offered & set(facet.labels)), None)
@@ -87,13 +93,17 @@ def _weigh_by_column(
 def _weigh_by_facet(answer: Answer, facet: Facet, holds_nl: Float[np.ndarray, "n l"]) -> Float[np.ndarray, " n"] | None:
     offered = [choice for choice in answer.question.choices if choice in facet.labels]
     meant = facet.labels_meant(answer.text)
-    is_else = answer.text.strip().casefold() == SOMETHING_ELSE
+    is_else = answer.text.strip().casefold() in NO_VALUES
     if not (meant or is_else):
         return None
     columns = [*offered, *(label for label in meant if label not in offered)]
     start = label_columns()[facet.name].start
-    chance_na = choice_chances(holds_nl[:, [start + facet.labels.index(label) for label in columns]])
-    return np.asarray(chance_na[:, -1] if is_else else chance_na[:, [columns.index(x) for x in meant]].sum(axis=1))
+    holds_na = holds_nl[:, [start + facet.labels.index(label) for label in columns]]
+    named = [columns.index(label) for label in meant]
+    if facet.together:
+        return set_likelihoods(holds_na, named, either=len(named) > 1 and _OR.search(answer.text) is not None)
+    chance_na = choice_chances(holds_na)
+    return np.asarray(chance_na[:, -1] if is_else else chance_na[:, named].sum(axis=1))
 
 
 def _weigh_by_tags(answer: Answer, name: str, pictures: KnownPictures) -> Float[np.ndarray, " n"] | None:

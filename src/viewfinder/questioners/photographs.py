@@ -36,6 +36,13 @@ EMPTY_ANSWERS = 0.05
 """The share of answers that say nothing, whatever the picture: chosen on photographs of `choose`."""
 
 
+MISLEADING_ANSWERS = 0.15
+"""The share of answers that are true and yet say nothing, as what was predicted of the picture is wrong."""
+
+NAMED_TOO = 0.3
+"""How likely a person who names a choice that is true names another that is true as well."""
+
+
 @dataclass(frozen=True)
 class Facet:
     """A question about photographs, with the labels that answer it.
@@ -52,7 +59,11 @@ class Facet:
     about: tuple[str, ...] = ()  # phrases of which the conversation must have one; () where it need not
     closed_by: tuple[str, ...] = ()  # phrases after which it is not asked any more
     things: frozenset[str] = frozenset()  # of a facet of colours, the things (as stems) before which a colour counts
-    several: bool = False  # whether several labels hold of one picture as a rule
+    several: bool = False  # whether it may be asked again, with other labels, and after some of them were said
+    together: bool = False  # whether several labels can be true of one picture
+    denied_by: tuple[str, ...] = ()  # phrases after which `otherwise` cannot be true
+    background: frozenset[str] = frozenset()  # labels that are not offered: nearly always there, and seldom told
+    none: str = SOMETHING_ELSE  # the choice that none of the labels offered is true
 
     def find_labels(self, text: str) -> frozenset[str]:
         """The labels that a text names.
@@ -115,6 +126,7 @@ class FacetsRead:
     mentioned: Mapping[str, frozenset[str]]  # the labels that it mentions
     closed: frozenset[str]  # not asked any more after it
     about: frozenset[str]  # about something that it brings up
+    denied: frozenset[str] = frozenset()  # whose `otherwise` it rules out
 
 
 @lru_cache(maxsize=16_384)  # what was said is asked for at every later turn
@@ -124,12 +136,15 @@ def read_facets(text: str) -> FacetsRead:
     >>> sorted(read_facets("Two white dogs on a snowy hill").mentioned["place"])
     ['in the mountains or on rocks', 'in the snow']
     """
-    said = PhraseIndex([text]).find(phrase for facet in facets() for phrase in (*facet.closed_by, *facet.about))
+    said = PhraseIndex([text]).find(
+        phrase for facet in facets() for phrase in (*facet.closed_by, *facet.about, *facet.denied_by)
+    )
     return FacetsRead(
         named=frozenset(facet.name for facet in facets() if facet.is_named(text)),
         mentioned={facet.name: labels for facet in facets() if (labels := facet.find_labels(text))},
         closed=frozenset(facet.name for facet in facets() if not said.isdisjoint(facet.closed_by)),
         about=frozenset(facet.name for facet in facets() if not said.isdisjoint(facet.about)),
+        denied=frozenset(facet.name for facet in facets() if not said.isdisjoint(facet.denied_by)),
     )
 
 
@@ -149,6 +164,10 @@ def _parse_facet(record: Mapping[str, object], colours: Mapping[str, Sequence[st
         _read_list(record, "closed_by"),
         frozenset(stems(thing)[0] for thing in things),
         bool(record.get("several", False)),
+        bool(record.get("together", False)),
+        _read_list(record, "denied_by"),
+        frozenset(_read_list(record, "background")),
+        str(record.get("none", SOMETHING_ELSE)),
     )
 
 
@@ -188,6 +207,29 @@ def choice_chances(holds_nk: Float[np.ndarray, "n k"], error: float = EMPTY_ANSW
     weight_nk = np.concatenate([sure_nk, (1 - sure_nk).prod(axis=1, keepdims=True)], axis=1)
     chance_nk = weight_nk / weight_nk.sum(axis=1, keepdims=True)
     return np.asarray((1 - error) * chance_nk + error / chance_nk.shape[1])
+
+
+def set_likelihoods(
+    holds_nk: Float[np.ndarray, "n k"], named: Sequence[int], *, either: bool = False, error: float = MISLEADING_ANSWERS
+) -> Float[np.ndarray, " n"]:
+    """P(answer | picture) where several of k choices can be true: that those in `named` are, or with () that none is.
+
+    What is named has to hold: all of it, or with `either` some of it ("a bus or a car"). What is not may hold all the
+    same: people name of what is true a part, the share `NAMED_TOO` of the rest. A picture of which two choices are true
+    is thus no less likely to be the one than a picture of which one is. A share `error` of the answers says nothing: it
+    is as likely for each picture as the answers are on average.
+
+    >>> set_likelihoods(np.array([[0.9, 0.9], [0.5, 0.1]]), [0], error=0.0).round(3).tolist()
+    [0.657, 0.485]
+    """
+    sure_nk = np.clip(holds_nk.astype(np.float64), 1e-3, 1 - 1e-3)
+    if not named:
+        likely_n = (1 - sure_nk).prod(axis=1)
+    else:
+        said_ns = sure_nk[:, list(named)]
+        true_n = 1 - (1 - said_ns).prod(axis=1) if either else said_ns.prod(axis=1)
+        likely_n = true_n * (1 - NAMED_TOO * np.delete(sure_nk, list(named), axis=1)).prod(axis=1)
+    return np.asarray((1 - error) * likely_n + error * likely_n.mean()) if len(likely_n) else likely_n
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,8 +299,11 @@ def photograph_labels() -> PhotographLabels:
 
 # -- asking: labels that separate the pictures now likely, and what else one remembers
 
-MAX_LABELS = 5
+MAX_LABELS = 7
 """Choices of a question, without "something else" and "don't know"."""
+
+MAX_HELD = 0.9
+"""A label that holds for more of the likely pictures goes without saying."""
 
 MIN_SHARE = 0.04
 """A label that fewer of the likely pictures are answered with is not offered."""
@@ -266,14 +311,25 @@ MIN_SHARE = 0.04
 MIN_GAIN_OF_CHOICE = 0.05
 """Bits that one more choice must bring."""
 
-MAX_ELSEWHERE = 0.5
+MAX_ELSEWHERE = 0.35
 """A question is not asked if it is likelier than this that none of its choices is true."""
+
+WANTED_ELSEWHERE = 0.1
+"""More labels are offered than tell apart until it is no likelier than this that none is true."""
 
 MAX_COMPARED = 400
 """The likeliest candidates, over which questions are compared."""
 
 REMEMBER = "remember"
 """`Question.attribute` of an open question: its answer is a further description."""
+
+WORTH_KNOWING = {
+    "who is in it": ("who", "number of people"),
+    "where it is": ("place", "indoors"),
+    "what is going on": ("doing",),
+    "a colour": ("dog colour", "clothes colour"),
+}
+"""What an open question may name as worth knowing, with the facets of which none was spoken of."""
 
 OPEN_QUESTIONS = (
     "What else do you remember of it?",
@@ -297,7 +353,7 @@ def photograph_options(view: Candidates, holds_cl: Float[np.ndarray, "c l"]) -> 
     gains = _compute_gains(view.probabilities_c, tables)
     for (facet, columns), table_ca, gain in zip(offers, tables, gains, strict=True):
         first = label_columns()[facet.name].start
-        choices = (*(facet.labels[column - first] for column in columns), SOMETHING_ELSE)
+        choices = (*(facet.labels[column - first] for column in columns), facet.none)
         yield Option(
             "photograph", facet.question, choices, view.probabilities_c @ table_ca, gain, partial(np.asarray, table_ca),
             attribute=facet.name, choices=choices,
@@ -316,9 +372,16 @@ def _rank_labels(
     if before and not facet.several:
         return []
     spent = {choice for question in before for choice in question.choices}
-    spent |= {label for read in said for label in read.mentioned.get(facet.name, ())}
-    share_k = belief_c @ choice_chances(holds_ck, error=0.0)[:, :-1]
-    order = [at for at in np.argsort(-share_k, kind="stable").tolist() if facet.labels[at] not in spent]
+    spent |= {label for read in said for label in read.mentioned.get(facet.name, ())} | facet.background
+    share_k, held_k = belief_c @ choice_chances(holds_ck, error=0.0)[:, :-1], belief_c @ holds_ck
+    if any(facet.name in read.denied for read in said):
+        spent.add(facet.otherwise or "")
+    elif facet.otherwise is not None:
+        share_k[facet.labels.index(facet.otherwise)] = 1.0  # that there is nobody can always be said
+    settled = {label for label, held in zip(facet.labels, held_k.tolist(), strict=True) if held > MAX_HELD}
+    if settled - spent and not facet.several:
+        return []
+    order = [at for at in np.argsort(-share_k, kind="stable").tolist() if facet.labels[at] not in spent | settled]
     return [label_columns()[facet.name].start + at for at in order[:MAX_LABELS] if share_k[at] >= MIN_SHARE]
 
 
@@ -328,11 +391,23 @@ def _choose_labels(
     """The facets that tell the likely pictures apart, each with as many of its labels as are worth offering."""
     prefixes = [(facet, columns[:count]) for facet, columns in usable for count in range(2, len(columns) + 1)]
     tables = [choice_chances(holds_cl[:, columns]) for _, columns in prefixes]
+    none = [float(belief_c @ (1 - holds_cl[:, columns]).prod(axis=1)) for _, columns in prefixes]
     best: dict[str, tuple[float, int]] = {}
     for at, ((facet, _), gain) in enumerate(zip(prefixes, _compute_gains(belief_c, tables), strict=True)):
-        if gain > (best[facet.name][0] + MIN_GAIN_OF_CHOICE if facet.name in best else 0.0):
+        before = best.get(facet.name)
+        if before is None or gain > before[0] + MIN_GAIN_OF_CHOICE or none[before[1]] > WANTED_ELSEWHERE:
             best[facet.name] = gain, at
-    return [prefixes[at] for _, at in best.values() if float(belief_c @ tables[at][:, -1]) <= MAX_ELSEWHERE]
+    chosen = (prefixes[at] for _, at in best.values() if none[at] <= MAX_ELSEWHERE)
+    return [
+        (facet, sorted(columns, key=lambda column: column == _otherwise_column(facet))) for facet, columns in chosen
+    ]
+
+
+def _otherwise_column(facet: Facet) -> int | None:
+    """The column of "nobody", which stands after those that there may be."""
+    if facet.otherwise is None:
+        return None
+    return int(label_columns()[facet.name].start) + facet.labels.index(facet.otherwise)
 
 
 def _compute_gains(belief_c: Float[np.ndarray, " c"], tables: Sequence[Float[np.ndarray, "c _"]]) -> list[float]:
@@ -345,11 +420,29 @@ def _compute_gains(belief_c: Float[np.ndarray, " c"], tables: Sequence[Float[np.
 
 
 def open_question(view: Candidates, by: str) -> Question | None:
-    """A question for further details; None once the person had none, or all such questions were asked."""
+    """A question for further details; None once the person had none, or all such questions were asked.
+
+    The last one, asked where something is still open, says what it would help to know.
+    """
     asked = [question for question in view.asked if question.attribute == REMEMBER]
     answers = [turn for turn in view.turns if isinstance(turn, Answer) and turn.question.attribute == REMEMBER]
-    if len(asked) >= len(OPEN_QUESTIONS) or any(is_dont_know(turn.text) or not turn.text.strip() for turn in answers):
+    if any(is_dont_know(turn.text) or not turn.text.strip() for turn in answers):
+        return None
+    missing = find_missing(view)
+    if len(asked) < len(OPEN_QUESTIONS):
+        text = OPEN_QUESTIONS[len(asked)]
+    elif len(asked) == len(OPEN_QUESTIONS) and missing:
+        text = f"It would still help to know {' or '.join(missing[:2])}: can you say anything else?"
+    else:
         return None
     bits = float(entropy_bits(view.probabilities_c))
     why = f"no question with choices is worth its while, and {2**bits:,.0f} pictures are about equally likely"
-    return Question(OPEN_QUESTIONS[len(asked)], (), by, why, REMEMBER)
+    return Question(text, (), by, why, REMEMBER)
+
+
+def find_missing(view: Candidates) -> tuple[str, ...]:
+    """What an open question may name of which the conversation has said nothing: "where it is", "a colour"."""
+    said = [read_facets(text) for text in view.said]
+    spoken = {name for read in said for name in (*read.named, *read.closed, *read.denied)}
+    spoken |= {question.attribute for question in view.asked if question.attribute is not None}
+    return tuple(name for name, subjects in WORTH_KNOWING.items() if spoken.isdisjoint(subjects))

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 from viewfinder.conversation import PictureId
 from viewfinder.search.verdicts import Match, Verdict
 from viewfinder.store.rows import to_frame, to_utf8
-from viewfinder.wording.reading import SaidReading
+
+if TYPE_CHECKING:
+    from viewfinder.wording.reading import SaidReading
 
 if sys.platform == "win32":
     from pathlib import WindowsPath as _Path

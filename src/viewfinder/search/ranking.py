@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Bool, Int
@@ -28,7 +28,9 @@ from viewfinder.search.verdicts import (
     judge_result,
     outlier_chance,
 )
-from viewfinder.wording.reading import SaidReading
+
+if TYPE_CHECKING:
+    from viewfinder.wording.reading import SaidReading
 
 LIKELY_BY_FACTS = 0.9
 """The chance of a picture for which all facts hold, where nothing else was said."""

@@ -21,7 +21,6 @@ from jaxtyping import Int64
 from viewfinder.query import LikelihoodRatios
 from viewfinder.store.rows import FACTS, AttributeColumn
 from viewfinder.store.snapshot import Snapshot
-from viewfinder.wording.lexicon import is_english_word
 from viewfinder.wording.stems import WORD, stem
 from viewfinder.wording.stop_words import WITHOUT_CONTENT
 
@@ -166,6 +165,8 @@ def is_name(word: str) -> bool:
     """
     if word.isdigit():
         return len(word) >= MIN_NUMBER_DIGITS
+    from viewfinder.wording.lexicon import is_english_word
+
     return not any(is_english_word(word + ending) for ending in ("", "e", "s", "y", "ed", "ing"))
 
 

@@ -5,20 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int
 
-from viewfinder.conversation import Answer, Like, Node, Say, Turn
+from viewfinder.conversation import Answer, Like, Node, Reject, Say, Turn
 from viewfinder.encoders.tags import TagVectors
 from viewfinder.query import Evidence, LikelihoodRatios
 from viewfinder.questioners.answers import answer_likelihoods
 from viewfinder.questioners.photographs import photograph_labels
-from viewfinder.search.gallery import MAX_KEPT_PICTURES, MAX_PICTURES_AT_ONCE, Gallery
-from viewfinder.session.facts import weigh_fact
+from viewfinder.search.gallery import MAX_KEPT_PICTURES, Gallery
+from viewfinder.session.predicted import predict_labels
 from viewfinder.session.reading import Read
-from viewfinder.store.snapshot import Snapshot
 from viewfinder.wording.choices import is_choice
+
+if TYPE_CHECKING:
+    from viewfinder.wording.fact_phrases import FactPhrase
 
 MIN_LIKELIHOOD = 1e-6
 """No answer is taken to be less likely than this."""
@@ -35,12 +38,21 @@ def find_evidence(path: Sequence[Node], gallery: Gallery, read: Read) -> tuple[E
             question, text = node.turn.question, node.turn.text
             weigh = partial(weigh_answer, gallery, node.turn)
             found.append(Evidence(node.number, f"{question.text} {text}", f"{question.attribute}: {text}", weigh))
-        else:
+        elif facts := _list_facts(node.turn, read):
+            from viewfinder.session.facts import weigh_fact
+
             found += [
                 Evidence(node.number, fact.words, fact.words, partial(weigh_fact, fact, gallery), is_fact=True)
-                for fact in read(getattr(node.turn, "text", "")).facts
+                for fact in facts
             ]
     return tuple(found)
+
+
+def _list_facts(turn: Turn | None, read: Read) -> tuple[FactPhrase, ...]:
+    """The facts that a turn names; of what is rejected, that it is not there."""
+    if isinstance(turn, Reject):
+        return tuple(fact for fact in read(f"no {turn.text}").facts if fact.kind == "without") if turn.text else ()
+    return read(getattr(turn, "text", "")).facts
 
 
 def is_evidence_alone(turn: Turn | None, gallery: Gallery, read: Read) -> bool:
@@ -72,6 +84,9 @@ def weigh_answer(gallery: Gallery, answer: Answer) -> LikelihoodRatios | None:
 def warm_gallery(gallery: Gallery) -> Gallery:
     """Computes all that the first turn would have to compute; returns the gallery itself."""
     KnownOfGallery(gallery).label_chances()
+    from viewfinder.questioners.looks import picture_looks
+
+    predict_labels(gallery, picture_looks())
     return gallery.warm()
 
 
@@ -99,28 +114,8 @@ class KnownOfGallery:
         return has_n, column.first_codes_n >= 0
 
     def label_chances(self) -> Float[np.ndarray, "n l"] | None:
-        """How likely each label of `questioners.photographs` holds, computed once; None for encoders other than the
-        starter.
-
-        In half precision for a large collection: they are read label by label, and then all of them are in memory.
-        """
-        labels, raw = photograph_labels(), self.gallery.raw
-        reads_vectors = self.gallery.encoder.version == labels.vectors_version
-        if self.gallery.encoder.raw_version != labels.raw_version or (raw is None and not reads_vectors):
-            return None
-        kind = np.float32 if len(self.gallery) <= MAX_KEPT_PICTURES else np.float16
-
-        def predict(snapshot: Snapshot) -> Float[np.ndarray, "n l"]:
-            if reads_vectors or raw is None:
-                starts = range(0, len(snapshot), MAX_PICTURES_AT_ONCE)
-                blocks = (labels.chances(snapshot.matrix_nd[at : at + MAX_PICTURES_AT_ONCE]) for at in starts)
-            else:
-                batches = raw.batches(snapshot.ids, regions=False)
-                blocks = (labels.scores(np.asarray(raw_bg, np.float32)) for raw_bg, _ in batches)
-            none_0l = np.zeros((0, len(labels.labels)), kind)  # an empty collection has no block to be joined
-            return np.concatenate([none_0l, *(chances_bl.astype(kind) for chances_bl in blocks)])
-
-        return self.gallery.snapshot.derived(f"{labels.fingerprint}-{kind.__name__}", predict, by_row=True)
+        """How likely each label of `questioners.photographs` holds; None for encoders other than the starter."""
+        return predict_labels(self.gallery, photograph_labels())
 
     def label_chances_at(self, rows_k: Int[np.ndarray, " k"]) -> Float32[np.ndarray, "k l"] | None:
         """`label_chances` of some pictures; in a large collection computed from their vectors alone."""

@@ -12,7 +12,9 @@ from jaxtyping import Bool
 
 from viewfinder.query import LikelihoodRatios
 from viewfinder.search.gallery import Gallery
-from viewfinder.session.reading import COLUMNS, Reading
+from viewfinder.session.looks import MIN_SEEN, WRONG_SIGHT, find_look_chances
+from viewfinder.session.reading import Reading
+from viewfinder.session.sentences import COLUMNS
 from viewfinder.store.rows import AttributeColumn
 from viewfinder.wording.fact_phrases import FactPhrase
 from viewfinder.wording.numbers import to_number
@@ -60,6 +62,9 @@ def weigh_fact(phrase: FactPhrase, gallery: Gallery) -> LikelihoodRatios | None:
         holds_n, known_n = find_holding(phrase, gallery)
         if not holds_n.any():
             return None
+        if (seen_n := find_look_chances(phrase, gallery)) is not None:
+            chance_n = WRONG_SIGHT + (1 - 2 * WRONG_SIGHT) * seen_n
+            return LikelihoodRatios(np.asarray(np.log(chance_n / chance_n.mean()), np.float32), None)
         share = float(np.clip(holds_n.sum() / max(known_n.sum(), 1), MIN_SHARE, MAX_SHARE))
         chance_n = np.where(holds_n, 1 - WRONG_FACT, np.where(known_n, WRONG_FACT, share))
         return LikelihoodRatios(np.asarray(np.log(chance_n / chance_n.mean()), np.float32), None)
@@ -67,9 +72,13 @@ def weigh_fact(phrase: FactPhrase, gallery: Gallery) -> LikelihoodRatios | None:
     return gallery.remember(("fact", phrase.kind, phrase.values, phrase.time), weigh)
 
 
-def find_holding(phrase: FactPhrase, gallery: Gallery) -> Held:
+def find_holding(phrase: FactPhrase, gallery: Gallery) -> Held:  # noqa: PLR0911 (one return a kind)
     """Which pictures a fact holds for, and of which it is known whether it does."""
     match phrase.kind:
+        case "looks" | "without":
+            seen_n = find_look_chances(phrase, gallery)
+            holds_n = np.zeros(len(gallery), bool) if seen_n is None else seen_n >= MIN_SEEN
+            return holds_n, np.ones(len(gallery), bool)
         case "time":
             assert phrase.time is not None
             return _match_column(gallery, "captured", partial(meets_time, phrase.time))

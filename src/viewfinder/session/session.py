@@ -48,9 +48,7 @@ from viewfinder.search.hits import Hit, Hits
 from viewfinder.search.ranking import Ranking
 from viewfinder.session.candidates import select_candidates
 from viewfinder.session.evidence import find_evidence, is_evidence_alone
-from viewfinder.session.facts import describe_reading
-from viewfinder.session.reading import Read, read_plainly, read_sentence
-from viewfinder.session.replies import understand_reply
+from viewfinder.session.reading import Read, read_plainly
 from viewfinder.session.resolve import ImageFile, resolve_turn
 from viewfinder.session.said import match_words, texts_said
 from viewfinder.session.states import MEMO
@@ -269,6 +267,8 @@ class Session(TurnMethods):
             if isinstance(turn, Say) and not turn.text.strip():
                 raise EmptyQuery("nothing was said: describe the picture in a few words")
             if isinstance(turn, Say) and self._speaker is None and self._find_gallery().matches_words:
+                from viewfinder.session.replies import understand_reply
+
                 turn = understand_reply(turn, self.conversation, looks_back=self._looks_back)
             conversation = self.conversation.then(turn)
         except (TypeError, ValueError) as error:
@@ -472,6 +472,8 @@ class Session(TurnMethods):
         read = self._make_reader(gallery)
         evidence, matches = find_evidence(path, gallery, read), match_words(asks_for, gallery, read)
         query = replace(query, evidence=evidence, word_matches=matches)
+        from viewfinder.session.facts import describe_reading
+
         reading = describe_reading(read(getattr(path[-1].turn, "text", "")), gallery) if path else None
         return Ranking(gallery, query, allowed_n, adapters, texts_said(path, read), reading, fold=self._fold)
 
@@ -484,6 +486,8 @@ class Session(TurnMethods):
         """Reads what is said for these pictures, today; a retriever that speaks or looks back reads it itself."""
         if self._speaker is not None or self._looks_back:
             return read_plainly
+        from viewfinder.session.sentences import read_sentence
+
         return partial(read_sentence, gallery=gallery, today=self._today())
 
     def _make_key(self, gallery: Gallery) -> tuple[str, ...]:

@@ -86,6 +86,7 @@ def train_starter(data: Path, out: Path, report: Tell | None = None) -> TrainRep
         BadInput: no captioned photographs there (products may be absent), or damaged tables.
     """
     from viewfinder.encoders.starter.refine import rank_held_out, train_head
+    from viewfinder.tuning.looks import train_looks
     from viewfinder.tuning.photographs import train_labels
 
     tell = report or (lambda line: None)
@@ -107,12 +108,16 @@ def train_starter(data: Path, out: Path, report: Tell | None = None) -> TrainRep
     learnt = {picture.path.stem for listed in pictures.lists.values() for picture in listed}
     trained_on = TrainingList.of(learnt).encode()  # of the labels as well: they are predicted from the head's vectors
     told = train_labels(head, fitted.vectors, choose, out / "photographs.safetensors", trained_on)
+    tell("looks of whole pictures")
+    shown = [one.path for name, listed in pictures.lists.items() if name != PRODUCTS for one in listed]
+    right = train_looks(encoder, head, shown, out / "looks.safetensors", trained_on)
     counts = {
         f"{name}: {len(listed)} pictures": names_digest(listed) for name, listed in sorted(pictures.lists.items())
     }
     head.save(out / "head.safetensors", card=counts | {"trained_on": trained_on})
     figures = {f"R@10 after turn {turn}, choose": value for turn, value in enumerate(measure_recalls(head, choose), 1)}
     figures["bits told of a photograph's labels, choose"] = told
+    figures["looks told right, fit"] = right
     card = out / "figures.txt"
     lines = [*(f"{name}, list {digest}" for name, digest in counts.items())]
     lines += [f"{name}: {value:.4f}" for name, value in figures.items()]

@@ -16,7 +16,7 @@ from functools import cache
 
 from viewfinder.conversation import Question
 from viewfinder.wording.numbers import NUMBER_WORDS
-from viewfinder.wording.replies import SOMETHING_ELSE, drop_dont_know
+from viewfinder.wording.replies import NO_VALUES, drop_dont_know
 from viewfinder.wording.stems import singular_words, stem
 from viewfinder.worlds.kinds import COLOURS
 
@@ -245,7 +245,7 @@ def count_people(text: str) -> int | None:
 
 def choose_by_captions(question: Question, captions: Sequence[str]) -> str | None:
     """The choice that captions support; None if they do not decide."""
-    offered = tuple(choice for choice in drop_dont_know(question.choices) if choice.lower() != SOMETHING_ELSE)
+    offered = tuple(choice for choice in drop_dont_know(question.choices) if choice.lower() not in NO_VALUES)
     if (noun := re.search(r"how many (\w+)", question.text.lower())) is not None:
         return _choose_number(offered, [count_named(noun[1], caption) for caption in captions])
     if offered and all(_find_colours(choice) for choice in offered):
@@ -260,7 +260,7 @@ def choose_by_captions(question: Question, captions: Sequence[str]) -> str | Non
         if nobody is not None and kind in _CREATURES and not told and not any(held) and len(captions) > 2:
             return None if kind == "who" and any(map(names_person, captions)) else nobody
     votes = Counter(choice for choices in held for choice in choices)
-    other = next((choice for choice in question.choices if choice.lower() == SOMETHING_ELSE), None)
+    other = next((choice for choice in question.choices if choice.lower() in NO_VALUES), None)
     # "Something else" needs two captions (or the only one) that name another value.
     return _choose_most_named(votes) or (other if told and told >= min(2, len(captions)) else None)
 

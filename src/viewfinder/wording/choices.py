@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from viewfinder.conversation import Answer
-from viewfinder.wording.replies import DONT_KNOW
+from viewfinder.wording.replies import DONT_KNOW, find_choice_meant
 
 YES_NO_CHOICES = ("yes", "no", DONT_KNOW)
 MAX_THINGS = 4
@@ -76,5 +76,5 @@ def _match_form(before: str, last: str) -> str:
 
 
 def is_choice(answer: Answer) -> bool:
-    """Whether an answer is one of the choices offered, and not words of the person's own."""
-    return answer.text.strip().casefold() in {choice.casefold() for choice in answer.question.choices}
+    """Whether an answer is one of the choices offered, in whatever words ("no one" is "nobody"), and says no more."""
+    return find_choice_meant(answer.text, answer.question.choices) is not None

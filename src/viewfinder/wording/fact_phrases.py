@@ -3,20 +3,22 @@
     find_fact_phrases("the dog in Lisbon in July 2007", date(2026, 11, 28), {"place": {"lisbon": ("Lisbon",)}})
 
 gives a place and a time. Times, stars, shapes and kinds of files are read by closed lists; persons, places, cameras and
-folders only where a picture has them, by their names, whole or in part.
+folders only where a picture has them, by their names, whole or in part; looks of the whole picture, and what is said
+not to be in it, only where it is known how they can be seen.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from typing import Literal
 
+from viewfinder.wording.look_phrases import LookPhrase, find_absent, find_looks
 from viewfinder.wording.times import TimeCondition, find_times
 
-Kind = Literal["time", "person", "place", "camera", "folder", "rating", "shape", "file kind"]
+Kind = Literal["time", "person", "place", "camera", "folder", "rating", "shape", "file kind", "looks", "without"]
 NAMED: tuple[Kind, ...] = ("person", "place", "camera", "folder")
 """Kinds that are found by the names that pictures have."""
 
@@ -29,7 +31,8 @@ class FactPhrase:
     """A phrase from character `start` to `end` of a sentence, and the fact that it names.
 
     `values` are those that any of which will do: of persons, places, cameras and folders as the pictures have them, of
-    ratings "4..5", of shapes "tall", "wide", "square", "panorama", of kinds of files formats or "screenshot".
+    ratings "4..5", of shapes "tall", "wide", "square", "panorama", of kinds of files formats or "screenshot", of looks
+    "black and white", "dark", "bright", of what a picture is without the labels of which none holds.
     """
 
     kind: Kind
@@ -90,7 +93,10 @@ MAX_NAME_WORDS = 6
 def find_fact_phrases(text: str, today: date, names: Mapping[Kind, Names]) -> list[FactPhrase]:
     """The facts that a text names, in their order; none overlaps another. Words of the text are parted by one blank."""
     found: list[FactPhrase] = []
+    looks = names.get("looks", {})
     for phrase in (
+        *_name_phrases("looks", text, (one for one in find_looks(text) if one.values[0] in looks)),
+        *_name_phrases("without", text, find_absent(text, names.get("without", {}))),
         *_find_folders(text, names.get("folder", {})),
         *_find_times(text, today),
         *_find_named(text, names),
@@ -101,6 +107,11 @@ def find_fact_phrases(text: str, today: date, names: Mapping[Kind, Names]) -> li
         if all(phrase.end <= one.start or phrase.start >= one.end for one in found):
             found.append(phrase)
     return sorted(found, key=lambda phrase: phrase.start)
+
+
+def _name_phrases(kind: Kind, text: str, found: Iterable[LookPhrase]) -> Iterator[FactPhrase]:
+    for one in found:
+        yield FactPhrase(kind, text[one.start : one.end].strip(" ,"), one.start, one.end, one.values)
 
 
 def _find_times(text: str, today: date) -> Iterator[FactPhrase]:

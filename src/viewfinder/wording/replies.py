@@ -55,8 +55,11 @@ def is_uncertain(reply: str) -> bool:
     return _UNCERTAIN.search(reply) is not None or is_dont_know(reply)
 
 
-DONT_KNOW, SOMETHING_ELSE = "don't know", "something else"
+DONT_KNOW, SOMETHING_ELSE, NOTHING_OF_THESE = "don't know", "something else", "nothing of these"
 """Choices that a question may offer beside its values."""
+
+NO_VALUES = frozenset({SOMETHING_ELSE, NOTHING_OF_THESE})
+"""Those of them that say that none of the values is right."""
 
 
 CANT_TELL = ("i can't tell", "can't tell", "i can't tell from the picture", "hard to say")
@@ -89,9 +92,8 @@ _MEANING_ALIKE = (
                "there is no one", "no one is", "nobody there", "nobody in it", "not a person", "no humans"}),
     frozenset({"yes", "yeah", "yep", "yup", "y", "yes it is", "yes there is", "yes there are", "sure", "it is"}),
     frozenset({"no", "nope", "nah", "n", "no it is not", "no there is not", "it is not"}),
-    frozenset({"nothing", "nothing of these", "nothing of that", "none of these", "none of them", "none of those",
-               "neither"}),
-    frozenset({SOMETHING_ELSE, "something different", "none of these", "none of them", "another", "other", "neither"}),
+    frozenset({NOTHING_OF_THESE, "nothing", "nothing of that", "none", "none of these", "none of them", "none of those",
+               "neither", SOMETHING_ELSE, "something different", "another", "other"}),
 )  # fmt: skip
 
 

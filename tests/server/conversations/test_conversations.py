@@ -134,6 +134,21 @@ def test_a_filter_counts_only_what_it_lets_through(conversations: Conversations)
     assert results.total == conversations.results(LOCAL, id, 2).total == 7
 
 
+def test_after_a_filter_the_question_is_chosen_anew(conversations: Conversations) -> None:
+    id = begun(conversations, said=("a shape",))
+    asked = conversations.question(id, 1)
+    assert asked is not None and asked.attribute is not None
+    conversations.change(LOCAL, id, SessionChange(where={asked.attribute: asked.choices[0]}))
+    now = conversations.question(id, 1)
+    assert now is not None and now.attribute != asked.attribute, "what the filter settles is asked"
+    shown = conversations.results(LOCAL, id, 1).question
+    assert shown is not None and shown.attribute == now.attribute
+    conversations.change(LOCAL, id, SessionChange(where={}))
+    assert conversations.question(id, 1) == asked
+    conversations.change(LOCAL, id, SessionChange(name="shapes"))
+    assert conversations.question(id, 1) == asked
+
+
 def test_any_turn_can_be_looked_at_again_as_another_retriever_has_it(conversations: Conversations) -> None:
     id = begun(conversations, said=("red", "over blue"))
     conversations.take(LOCAL, id, RejectTurn(reject=["p000"]))

@@ -107,11 +107,13 @@ class Conversations:
         Raises:
             UnknownName, BadInput, Problem: as `create`.
         """
-        self._find_row(caller, id, public=public)
+        before = self._find_row(caller, id, public=public)
         self._check(given.retriever, given.questioner, given.where)
         changed = self._sessions.change(id, **given.model_dump(), at=time.time())
         if changed is None:
             raise not_found("session", id)
+        if given.where is not None and given.where != dict(before.where):
+            self._open.questions.choose_anew(id)
         return session_to_api(changed)
 
     def delete(self, caller: Caller, id: str, *, public: bool = False) -> None:

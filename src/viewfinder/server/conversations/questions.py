@@ -166,6 +166,23 @@ class Questions:
         begin()
         return due.known
 
+    def choose_anew(self, id: str) -> None:
+        """Has the question after the newest turn chosen again, as other pictures are in question now."""
+        row = self._rows.get(id)
+        if row is None:
+            return
+        until = self.find_deadline(row.questioner)
+        with self._hold(id) as held:
+            here = self._load(held, row).conversation.nodes[-1]
+            if not here.number or not self._rows.reopen_question(id, here.number, choosing=until):
+                return
+            held.forget()  # it holds the question that was taken back
+            session = self._load(held, self._rows.get(id) or row)
+            session.reopen_question()
+            held.due = DueQuestion(here.number, until, ours=True)
+            begin = self._begin(id, held, held.due)
+        begin()
+
     def _begin(self, id: str, held: OpenSession, due: DueQuestion) -> Callable[[], None]:
         """The work that leads to the question, for after the session is released; none if it has begun before."""
         if due.begun:

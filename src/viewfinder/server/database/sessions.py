@@ -265,6 +265,15 @@ class SessionRows(RowStore[SessionRow]):
             given = {"of": id, "after": number, "held": held, "until": choosing}
             return connection.execute(_TAKEN_OVER, given).rowcount > 0
 
+    def reopen_question(self, id: str, number: int, *, choosing: float) -> bool:
+        """Takes back the question after the newest turn, so that it is chosen anew.
+
+        False, without effect, if the conversation has continued, or if it is just being chosen.
+        """
+        with self._database.writing() as connection:
+            connection.execute(_CHANGED, {"changed": id})
+            return connection.execute(_REOPENED, {"of": id, "after": number, "until": choosing}).rowcount > 0
+
 
 # The statements of every turn are built once, and most of them prepared: building one costs as much as executing it.
 _MORE = SESSIONS.c.revision + 1
@@ -297,6 +306,9 @@ _HELD = bindparam("held", type_=Float)
 _ASKED = NODES.update().where(_TURN, _IS_LAST).values(asked=bindparam("what", type_=NODES.c.asked.type), choosing=None)
 _ASKED_BY_HOLDER = _ASKED.where(NODES.c.choosing == _HELD)
 _TAKEN_OVER = NODES.update().where(_TURN, NODES.c.choosing == _HELD).values(choosing=bindparam("until"))
+_REOPENED = (
+    NODES.update().where(_TURN, _IS_LAST, NODES.c.choosing.is_(None)).values(asked=None, choosing=bindparam("until"))
+)
 _QUESTION = select(NODES.c.asked, case((_IS_LAST, NODES.c.choosing), else_=None).label("choosing")).where(_TURN)
 _TURNS = select(func.count()).where(NODES.c.session == SESSIONS.c.id).scalar_subquery()
 _SELECT: Select[Any] = select(SESSIONS, _TURNS.label("turns"))
