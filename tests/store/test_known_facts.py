@@ -630,3 +630,18 @@ def test_what_an_actor_reads_of_files_is_kept_and_facts_alone_where_these_are_as
         Ingest(bench.store, ENCODER, embedder=InThisProcess(), leave_out=leave_out).run([bench.folder])
         assert words_of(bench.of(path)) == ([] if leave_out else ["beach"])
     assert kinds == ["EmbeddedFile", "IdentifiedFile", "IdentifiedFile"]
+
+
+def test_without_the_package_a_report_says_what_would_name_the_places(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    picture = Image.new("RGB", (16, 16), "red")
+    notes = Image.Exif()
+    notes.get_ifd(0x8825).update({1: "N", 2: (38.0, 42.0, 0.0), 3: "W", 4: (9.0, 6.0, 0.0)})
+    picture.save(bench.folder / "lisbon.jpg", exif=notes)
+    monkeypatch.setattr(known_facts, "are_places_installed", lambda: False)
+    [note] = bench.add().notes
+    assert note.startswith("1 GPS position")
+    assert "viewfinder[places]" in note
+    monkeypatch.setattr(known_facts, "are_places_installed", lambda: True)
+    assert bench.add().notes == []

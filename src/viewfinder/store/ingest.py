@@ -33,10 +33,11 @@ from viewfinder.pictures import (
     absolute_root,
 )
 from viewfinder.pictures.facts.model import Fact, find_value
+from viewfinder.pictures.facts.places import advise_places
 from viewfinder.pictures.pixel_hashes import is_same_picture, split_pixel_hash
 from viewfinder.pictures.scan import walk
 from viewfinder.pictures.walk_notes import WalkNotes, describe_kinds, describe_left_out
-from viewfinder.store.known_facts import complete_facts, stamp_settings
+from viewfinder.store.known_facts import complete_facts, count_unnamed, stamp_settings
 from viewfinder.store.manifest import Manifest, Matched
 from viewfinder.store.object_walk import walk_objects
 from viewfinder.store.objects import is_gone, parse_url
@@ -123,6 +124,7 @@ class Ingest:
         self._recognised: dict[str, str] = {}  # pictures of the last batch that turned out to be known ones
         self._fresh: dict[str, str] = {}  # new pictures of the batches under way, by their pixels
         self._left_behind: dict[str, str] = {}  # pictures whose place another has taken: the path by the id
+        self._unnamed = 0  # files with coordinates whose places cannot be named
         self._completed = 0  # files of an earlier viewfinder whose facts are read for the first time
         self._report = AddReport()
 
@@ -171,6 +173,8 @@ class Ingest:
                         self._report.stopped = True
                         break
         self._report.notes += self._say_completed() + self._say_left_behind()
+        if self._unnamed:
+            self._report.notes.append(advise_places(self._unnamed))
         return self._report
 
     def _list_batches(self) -> Generator[_PictureBatch, None, None]:
@@ -256,7 +260,9 @@ class Ingest:
                 picture = self._find_picture(outcome, fresh)
                 fresh[pixels] = self._fresh[pixels] = picture
                 named.append(replace(read, picture=picture))
-        known = complete_facts([_list_known(read.outcome) for read in named], self._leave_out)
+        told = [_list_known(read.outcome) for read in named]
+        self._unnamed += count_unnamed(told)
+        known = complete_facts(told, self._leave_out)
         return [replace(read, facts=facts) for read, facts in zip(named, known, strict=True)]
 
     def _is_still_there(self, outcome: IdentifiedFile) -> bool:

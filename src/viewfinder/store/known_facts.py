@@ -48,6 +48,11 @@ def complete_facts(known: Sequence[tuple[Fact, ...]], leave_out: Collection[str]
     return [tuple(fact for fact in facts if fact.name not in leave_out) for facts in merged]
 
 
+def count_unnamed(known: Sequence[tuple[Fact, ...]]) -> int:
+    """How many of these have coordinates whose places cannot be named, because the package for it is missing."""
+    return 0 if are_places_installed() else sum(find_value(facts, "latitude") is not None for facts in known)
+
+
 def _find_places(known: Sequence[tuple[Fact, ...]]) -> Iterable[tuple[int, tuple[Fact, ...]]]:
     """The places of those that have coordinates, by row."""
     at: dict[int, tuple[float, float]] = {}

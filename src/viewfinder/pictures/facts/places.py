@@ -76,7 +76,8 @@ def advise_places(positions: int) -> str:
     >>> advise_places(412)
     "412 GPS positions without names of places: pip install 'viewfinder[places]', with the pip beside this viewfinder"
     """
-    return f"{positions:,} GPS positions without names of places: {advise_extra('places')}"
+    noun = "GPS position" if positions == 1 else "GPS positions"
+    return f"{positions:,} {noun} without names of places: {advise_extra('places')}"
 
 
 def name_places(coordinates: Sequence[tuple[float, float]]) -> list[tuple[Fact, ...]]:

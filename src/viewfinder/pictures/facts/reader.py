@@ -10,9 +10,6 @@ from viewfinder.pictures.facts.embedded import date_container, find_blocks, read
 from viewfinder.pictures.facts.file_names import read_file_name
 from viewfinder.pictures.facts.model import Fact, merge_facts
 
-VERSION = 1
-"""Goes up with every change to what is read: facts that an earlier version read are then read again."""
-
 _EDITED_BESIDE = frozenset({"title", "description", "rating", "label"})
 
 
