@@ -434,8 +434,8 @@ def make_dated(bench: Bench) -> tuple[Library, list[Known]]:
             )
         )  # fmt: skip
     folder = bench.work / f"{name}-pics"
-    for one, picture in zip(known, bench.read_photographs(), strict=True):
-        write_dated(picture.path, folder, one)
+    for about, picture in zip(known, bench.read_photographs(), strict=True):
+        write_dated(picture.path, folder, about)
     for at in range(SCREENS):
         write_screen(folder / f"Screenshot 2012-01-{at + 1:02d} at 10.00.png", at)
     library = bench.make(name, lambda _: None)
@@ -465,7 +465,7 @@ def write_dated(source: Path, folder: Path, known: Known) -> None:
         '<rdf:Description xmlns:e="http://iptc.org/std/Iptc4xmpExt/2008-02-29/"><e:PersonInImage><rdf:Bag>'
         f"<rdf:li>{known.person}</rdf:li></rdf:Bag></e:PersonInImage></rdf:Description></rdf:RDF></x:xmpmeta>"
     )
-    more = {"xmp": person.encode()} if known.person else {}
+    more: dict[str, Any] = {"xmp": person.encode()} if known.person else {}
     place = folder / known.folder / f"{known.name}.jpg"
     place.parent.mkdir(parents=True, exist_ok=True)
     with Image.open(source) as picture:

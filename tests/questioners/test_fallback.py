@@ -96,6 +96,7 @@ def test_who_may_ask_instead_counts_among_who_was_trained() -> None:
 
 def test_the_labels_of_photographs_count_where_the_encoder_s_vectors_tell_them() -> None:
     assert find_training_list(InformationGain(), "raw-1") is None
+    assert photograph_labels().raw_version == RAW_VERSION
     assert find_training_list(InformationGain(), RAW_VERSION) == photograph_labels().trained_on
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from PIL import Image
 
@@ -56,7 +57,7 @@ def draw_photos(folder: Path) -> None:
             gps[1], gps[2], gps[3], gps[4] = "N", LISBON[0], "W", LISBON[1]
         picture = Image.new("RGB", photo.size, photo.colour)
         picture.paste((255, 255, 0), (20, 20, 60 + 7 * PHOTOS.index(photo), 60))
-        more = {"xmp": _write_person(photo.person)} if photo.person else {}
+        more: dict[str, Any] = {"xmp": _write_person(photo.person)} if photo.person else {}
         picture.save(path, exif=exif, quality=90, **more)
 
 

@@ -14,12 +14,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache, partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float, Float32, Int
 
 from viewfinder.conversation import Answer, Question
-from viewfinder.encoders.starter.encoder import RAW_VERSION, Head, StarterEncoder
 from viewfinder.questioners.base import Candidates
 from viewfinder.questioners.information_gain.gains import Option, entropy_bits, table_gains
 from viewfinder.weights import Weights, read_weights
@@ -27,6 +27,9 @@ from viewfinder.wording.colours import find_colours_of
 from viewfinder.wording.phrases import PhraseIndex
 from viewfinder.wording.replies import SOMETHING_ELSE, is_dont_know
 from viewfinder.wording.stems import stems
+
+if TYPE_CHECKING:
+    from viewfinder.encoders.starter.encoder import Head
 
 FACETS_FILE = Path(__file__).with_name("photographs.toml")
 SHIPPED_LABELS = Path(__file__).with_name("photographs.safetensors")
@@ -241,7 +244,7 @@ class PhotographLabels:
     """
 
     file: Path = SHIPPED_LABELS
-    raw_version: str = RAW_VERSION
+    raw_version: str = "starter-raw-1"
 
     @cached_property
     def weights(self) -> Weights:
@@ -256,6 +259,9 @@ class PhotographLabels:
     @cached_property
     def head(self) -> Head:
         """The head of the starter, whose vectors it was trained on."""
+        # Not above: a server would load the starter for libraries of any other encoder.
+        from viewfinder.encoders.starter.encoder import StarterEncoder
+
         return StarterEncoder().head
 
     @cached_property

@@ -22,7 +22,6 @@ from viewfinder.query import (
 )
 from viewfinder.retrievers.base import AnsweringRetriever, Retriever
 from viewfinder.retrievers.composer import Composer
-from viewfinder.retrievers.plain_clip import PlainClip
 
 __all__ = [
     "NOTHING_MORE",
@@ -64,6 +63,14 @@ def _share_untrained(retriever: Retriever[Any]) -> Maker:
 
 
 # Most people use one retriever: each is imported when it is loaded.
+
+
+def _load_plain_clip(
+    name: str, checkpoint: Path | None, *, text: bool = False, image: bool = False, first: bool = False
+) -> Retriever[Any]:
+    from viewfinder.retrievers.plain_clip import PlainClip
+
+    return _share_untrained(PlainClip(name, text=text, image=image, first=first))(checkpoint)
 
 
 def _load_chatir(checkpoint: Path | None) -> Retriever[Any]:
@@ -116,10 +123,10 @@ def _load_baseline(name: str, checkpoint: Path | None) -> Retriever[Any]:
 
 RETRIEVERS: dict[str, Maker] = {
     "composer": _share_untrained(Composer()),
-    "clip-t": _share_untrained(PlainClip("clip-t", text=True, image=False)),
-    "clip-i": _share_untrained(PlainClip("clip-i", text=False, image=True)),
-    "clip-ti": _share_untrained(PlainClip("clip-ti", text=True, image=True)),
-    "clip-caption": _share_untrained(PlainClip("clip-caption", text=True, image=False, first=True)),
+    "clip-t": partial(_load_plain_clip, "clip-t", text=True),
+    "clip-i": partial(_load_plain_clip, "clip-i", image=True),
+    "clip-ti": partial(_load_plain_clip, "clip-ti", text=True, image=True),
+    "clip-caption": partial(_load_plain_clip, "clip-caption", text=True, first=True),
     "chatir": _load_chatir,
     "plugir": _load_plugir,
     "drilldown": _load_drilldown,

@@ -33,7 +33,6 @@ from viewfinder.query import (
     SentenceEncoder,
     WordMatch,
 )
-from viewfinder.search.explanation import explain_regions, explain_turns
 from viewfinder.search.kernels import best_rows, dot_scores, top_k
 from viewfinder.search.late_interaction import late_scores, region_shares
 from viewfinder.search.near_scores import IndexedPictures, NearScores, NearSearch
@@ -543,6 +542,9 @@ class Gallery:
         self, query: Query, rows_k: Int[np.ndarray, " k"], scores: Scores | NearScores | None = None
     ) -> list[dict[str, Any]]:
         """Why these pictures are hits, as JSON: `turns` (`explain_turns`), and `regions` where the query has them."""
+        # Not above: few searches are explained.
+        from viewfinder.search.explanation import explain_regions, explain_turns
+
         shares_kp = self.shares(query, rows_k, scores)
         found = explain_turns(query, np.concatenate([shares_kp, self.evidence_shares(query, rows_k)], axis=1))
         if isinstance(query.space, RegionSpace) and query.parts:

@@ -174,7 +174,7 @@ def test_what_else_one_remembers_is_asked_in_three_ways_and_then_for_what_would_
     assert open_question(remembered("a man", "he runs", "in a red shirt"), "me") is None
 
 
-MEN: list[Labels] = [{"who": ["a man"]}] * 4 + [{"who": ["a woman"]}] * 4
+MEN: Sequence[Labels] = [{"who": ["a man"]}] * 4 + [{"who": ["a woman"]}] * 4
 
 
 def test_nobody_is_the_last_of_every_who_unless_people_were_spoken_of() -> None:
