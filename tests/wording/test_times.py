@@ -41,6 +41,14 @@ def read(text: str) -> TimeCondition | None:
         ("after March 2016", "2016-04-01", ""),
         ("since 2018", "2018-01-01", ""),
         ("from 2015 onwards", "2015-01-01", ""),
+        ("somewhere near the end of 2007", "2007-09-01", "2007-12-31"),  # its last third: 122 of 365 days
+        ("in early May 2019", "2019-05-01", "2019-05-10"),
+        ("the first half of 2009", "2009-01-01", "2009-07-01"),
+        ("from early 2008 to late 2009", "2008-01-01", "2009-12-31"),
+        ("before the end of 2008", "", "2008-08-31"),
+        ("the end of the 90s", "1996-09-01", "1999-12-31"),
+        ("around 2008 in Rome", "2007-01-01", "2009-12-31"),  # 366 days, so 365 more on either side
+        ("about the 5th of May 2019", "2019-05-02", "2019-05-08"),
     ],
 )
 def test_a_date_is_read_in_every_usual_form(text: str, first: str, last: str) -> None:
@@ -81,6 +89,8 @@ def test_what_comes_again_names_months_days_and_weekdays() -> None:
     [
         "a 1950 cadillac",
         "2000 people in the street",
+        "about 2000 people in the street",
+        "a man at the end of the road",
         "a man in his 20s",
         "a christmas tree",
         "the man may run",

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from calendar import monthrange
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 
 from viewfinder.wording.numbers import NUMBER_WORDS
@@ -100,7 +100,7 @@ _FORMS = {
     "season_year": rf"{_SEASON}{_OF_SHORT_YEAR}",
     "feast": rf"{_FEAST}(?:{_OF_YEAR})?",
     "decade": rf"(?:early |late |mid[- ]?)?(?:(?:(?:1[89]|20)?\d0|['’]\d0)['’]?s|{_DECADE_NAMES})",
-    "year": _YEAR,
+    "year": rf"(?:year )?{_YEAR}",
     "near": r"(?:the )?(?:day before )?yesterday|today|tonight|this morning|last night",
     "relative": rf"(?:earlier )?(?:last|this|past|previous) (?:{_UNIT}|{_SEASON}|{_LONG_MONTH}|{_WEEKDAY}|{_FEAST})",
     "ago": rf"(?:about |around |some )?{_COUNT} {_UNIT}s? (?:ago|back|before now)",
@@ -108,11 +108,21 @@ _FORMS = {
 }
 """One point in time or stretch of it, by the way in which it is written; the first that fits counts."""
 
-_POINT = f"(?:{'|'.join(_FORMS.values())})"
+_PART = (
+    "(?:(?:very )?(?:beginning|start|first half|middle|second half|end) of (?:the )?"
+    rf"|(?:early|mid|late)[- ](?:in )?(?=(?:{_YEAR}|{_MONTH}{_OF_SHORT_YEAR})(?![\w-])))"
+)
+"""A part of a stretch: "the end of 2008", "early May 2019"; of a season or a decade it is in their `_FORMS`."""
+
+_POINT = f"(?:{_PART}?(?:{'|'.join(_FORMS.values())}))"
 _ONE = re.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in _FORMS.items()), re.IGNORECASE)
 
 _TAKEN = r"(?:(?:(?:that|which) (?:was|were) )?(?:taken|shot|made|captured|photographed|from|dated|of) )?"
-_IN = r"(?:(?:back in|some ?time in|in|on|from|during|around|of|at|within|over|for) )?(?:the )?"
+_VAGUE = r"about|around|roughly|approximately|circa|near|close to"
+_IN = (
+    r"(?:(?:some ?time|somewhere) (?=in|on|during|at|by|toward|abou|aroun|roug|appr|circ|near|clos))?"
+    rf"(?:(?:back in|in|on|from|during|of|at|by|within|over|for|towards?|(?P<vague>{_VAGUE})) )?(?:the )?"
+)
 _BEFORE = r"before|until|till|prior to|older than|earlier than|up to"
 _AFTER = r"after|since|from|newer than|later than|as of"
 
@@ -175,13 +185,57 @@ def _list_candidates(  # noqa: PLR0912 (one branch a form)
     for match in _SINGLE.finditer(text):
         point = _read_point(match["point"], today)
         if point is not None and _is_time(match, text):
-            yield match, point
+            yield match, _widen(point) if match["vague"] and not _split_part(match["point"])[0] else point
     for match in _AGAIN.finditer(text):
         month, weekday = match["month"], match["weekday"]
         if month:
             yield match, TimeCondition(months=(_MONTHS[month.lower()],))
         else:
             yield match, TimeCondition(weekdays=(_WEEKDAYS[weekday.lower()],) if weekday else (5, 6))
+
+
+_PARTS = {
+    "beginning": (0, 1 / 3), "start": (0, 1 / 3), "early": (0, 1 / 3), "first half": (0, 1 / 2),
+    "middle": (1 / 3, 2 / 3), "mid": (1 / 3, 2 / 3), "second half": (1 / 2, 1), "end": (2 / 3, 1), "late": (2 / 3, 1),
+}  # fmt: skip
+
+
+_PART_BEFORE = re.compile(rf"(?:the )?({_PART})", re.IGNORECASE)
+
+
+def _split_part(words: str) -> tuple[str, str]:
+    """The part of a stretch that is named first, "" if it is all of it, and the rest.
+
+    >>> _split_part("end of 2008")
+    ('end', '2008')
+    """
+    found = _PART_BEFORE.match(words.strip())
+    if found is None:
+        return "", words.strip()
+    return next(part for part in _PARTS if part in found[1].lower()), words.strip()[found.end() :]
+
+
+def _take_part(whole: TimeCondition, part: str) -> TimeCondition:
+    """A third or half of a stretch: the end of 2008 is from September on."""
+    if not whole.first or not whole.last:
+        return whole
+    first, last = (round(share * _count_days(whole)) for share in _PARTS[part])
+    return replace(whole, first=_add_days(whole.first, first), last=_add_days(whole.first, last - 1))
+
+
+MIN_VAGUE_DAYS = 3
+"""Days on either side that "around the 5th of May" may be off; a month or year may be off by as much again."""
+
+
+def _widen(said: TimeCondition) -> TimeCondition:
+    if not said.first or not said.last:
+        return said
+    days = max(_count_days(said) - 1, MIN_VAGUE_DAYS)
+    return replace(said, first=_add_days(said.first, -days), last=_add_days(said.last, days))
+
+
+def _count_days(stretch: TimeCondition) -> int:
+    return (date.fromisoformat(stretch.last) - date.fromisoformat(stretch.first)).days + 1
 
 
 def _find_beginning(words: str, last: TimeCondition, today: date) -> str:
@@ -197,6 +251,9 @@ def _find_beginning(words: str, last: TimeCondition, today: date) -> str:
     return begun.first if begun is not None and begun.first <= last.last else ""
 
 
+_CONNECTOR = re.compile(r" (?:in|at|on|with|when|where|and|or|near|by|from|during|i|we|somewhere)\b", re.IGNORECASE)
+
+
 def _is_time(match: re.Match[str], text: str) -> bool:
     """Whether a match of `_SINGLE` is a time where it stands: "1950 Cadillac", "2000 people", "in her 20s" and
     "a Christmas tree" name none.
@@ -210,17 +267,23 @@ def _is_time(match: re.Match[str], text: str) -> bool:
     if kind == "feast" and re.search(_YEAR, point) is None:
         is_at = has_preposition and not match[0].lower().startswith("for ")
         return ends and (is_at or not before.strip(" ,.;:!?"))
+    if kind == "year" and match["vague"] and not ends:  # "around 2008 in Rome", but "around 2000 people"
+        return _CONNECTOR.match(after) is not None
     return kind != "year" or has_preposition or ends
 
 
 def _find_kind(words: str) -> str | None:
     """The way in which a time is written (see `_FORMS`); None if it is none of them."""
-    match = _ONE.fullmatch(words.strip())
+    match = _ONE.fullmatch(_split_part(words)[1])
     return None if match is None else match.lastgroup
 
 
 def _read_point(words: str, today: date) -> TimeCondition | None:  # noqa: PLR0911, PLR0912 (one return a form)
     """The time that one phrase names; None if there is no such day."""
+    part, words = _split_part(words)
+    if part:
+        whole = _read_point(words, today)
+        return None if whole is None else _take_part(whole, part)
     kind = _find_kind(words)
     text = words.strip().lower().replace("’", "'")
     numbers = [int(number) for number in re.findall(r"\d+", text)]
