@@ -32,6 +32,7 @@ def test_a_picture_on_the_screen_is_picked_by_its_place(text: str, act: Act) -> 
         ("not this", ()), ("not that one", ()), ("wrong", ()), ("no", ()), ("Nope!", ()), ("none of these", ()),
         ("no, not these", ()), ("that's not it", ()), ("not the second one", (2,)), ("not 1, 3 and 4", (1, 3, 4)),
         ("I don't want number 3", (3,)), ("the second is wrong", (2,)),
+        ("hmm not that one", ()), ("uh, none of these either", ()), ("Well... not 2 at all, sorry", (2,)),
     ],
 )  # fmt: skip
 def test_pictures_are_rejected_all_or_by_their_places(text: str, places: tuple[int, ...]) -> None:
@@ -57,6 +58,7 @@ def test_a_short_reply_is_an_act_and_no_description(text: str, kind: str) -> Non
         "no, two dogs", "yes, a dog", "the second floor of a house", "two dogs", "4 people", "a black one", "one man",
         "not a dog", "without people", "more dogs", "another picture of a dog", "I want a dog", "it's a dog", "nobody",
         "the one on the left", "a cat next to the last one of three", "", "no " * 500,
+        "well, a dog", "oh no, a dog",
     ],
 )  # fmt: skip
 def test_what_describes_is_no_act(text: str) -> None:

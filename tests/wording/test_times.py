@@ -42,6 +42,8 @@ def read(text: str) -> TimeCondition | None:
         ("since 2018", "2018-01-01", ""),
         ("from 2015 onwards", "2015-01-01", ""),
         ("somewhere near the end of 2007", "2007-09-01", "2007-12-31"),  # its last third: 122 of 365 days
+        ("a dog, it was 2007", "2007-01-01", "2007-12-31"),
+        ("that must have been in the summer of 2012", "2012-06-01", "2012-08-31"),
         ("in early May 2019", "2019-05-01", "2019-05-10"),
         ("the first half of 2009", "2009-01-01", "2009-07-01"),
         ("from early 2008 to late 2009", "2008-01-01", "2009-12-31"),

@@ -76,7 +76,12 @@ _PHRASES: dict[Kind, frozenset[str]] = {
     """),
 }  # fmt: skip
 
-_COURTESIES = re.compile(r"(?:[\s,.!?…]+(?:please|thanks|thank you|instead|though|i think|i guess|again))*[\s.!?…]*$")
+_HESITATIONS = re.compile(
+    r"^(?:(?:h+m+|u+h*m*|e+r+m*|a+h+|o+h+|well|ok|okay|so|sorry|wait|actually|hey)\b[\s,.!…-]+(?=\w))+"
+)
+_COURTESIES = re.compile(
+    r"(?:[\s,.!?…]+(?:please|thanks|thank you|instead|though|tho|i think|i guess|again|either|at all|sorry))*[\s.!?…]*$"
+)
 _YES, _NO = (
     _list_phrases("yes|yeah|yep|ok|okay|ah|oh|wow|well|so|hm|hmm"),
     _list_phrases("no|nope|nah|oh|oops|wait|sorry|well|hm|hmm"),
@@ -139,6 +144,7 @@ def read_act(text: str) -> Act | None:
     plain = " ".join(text.lower().replace("’", "'").split())
     if not plain or len(plain) > MAX_ACT_LENGTH:
         return None
+    plain = _HESITATIONS.sub("", plain, count=1)
     whole, plain = plain.rstrip(" .!?…"), _COURTESIES.sub("", plain)
     pieces = [piece for piece in map(str.strip, re.split(r"[,.!;?…]", plain)) if piece]
     for kind, phrases in _PHRASES.items():

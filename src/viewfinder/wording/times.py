@@ -117,7 +117,11 @@ _PART = (
 _POINT = f"(?:{_PART}?(?:{'|'.join(_FORMS.values())}))"
 _ONE = re.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in _FORMS.items()), re.IGNORECASE)
 
-_TAKEN = r"(?:(?:(?:that|which) (?:was|were) )?(?:taken|shot|made|captured|photographed|from|dated|of) )?"
+_TAKEN = (
+    r"(?:(?:(?:it|this|that|which) (?:was|were|is|must have been|may have been|might have been|would have been) )?"
+    r"(?:taken|shot|made|captured|photographed|from|dated|of) "
+    r"|(?:it|this|that) (?:was|must have been|may have been|might have been|would have been) )?"
+)
 _VAGUE = r"about|around|roughly|approximately|circa|near|close to"
 _IN = (
     r"(?:(?:some ?time|somewhere) (?=in|on|during|at|by|toward|abou|aroun|roug|appr|circ|near|clos))?"
