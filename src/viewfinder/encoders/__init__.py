@@ -28,11 +28,13 @@ def load_encoder(name: str, *, head_file: Path | None = None) -> Encoder:
     """Loads the encoder "starter", a model of the short list ("clip", see `models`), one of an installed package or at
     `package.module:Class`, or the model in a local folder or with a hub name.
 
-    A name with a slash means a folder or the hub. `head_file` is a tuned head for the starter.
+    A name with a slash means a folder or the hub; a folder of ONNX files may be followed by `?` and a precision
+    (`models/clip?q8`), or by `?torch` if it holds the weights of torch as well. `head_file` is a tuned head for the
+    starter.
 
     Raises:
         BadInput: a model of the short list was not fetched; another package's encoder cannot be imported, or is not an
-            encoder; else as `load_transformers_encoder`.
+            encoder; else as `load_onnx_encoder` and `load_transformers_encoder`.
     """
     if name == "starter":
         from viewfinder.encoders.starter import StarterEncoder
@@ -43,11 +45,15 @@ def load_encoder(name: str, *, head_file: Path | None = None) -> Encoder:
         made: Encoder = PLUGINS.make(found, name)
         return made
     from viewfinder.encoders.hub import locate_model
+    from viewfinder.encoders.onnx_models import find_onnx_folder, load_onnx_encoder
     from viewfinder.encoders.transformers import load_transformers_encoder
 
+    located = locate_model(name)
+    called = None if located == name else name
+    if (given := find_onnx_folder(located)) is not None:
+        return load_onnx_encoder(*given, called=called)
     try:
-        located = locate_model(name)
-        return load_transformers_encoder(located, None if located == name else name)
+        return load_transformers_encoder(located.removesuffix("?torch"), called)
     except BadInput as error:
         if not is_plain:
             raise
