@@ -19,6 +19,7 @@ from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.tags import TagVectors
 from viewfinder.encoders.vectors import check_finite, check_rows, check_texts
 from viewfinder.errors import LibraryError, UnknownName
+from viewfinder.pictures.facts.model import MACHINE_NAMES
 from viewfinder.query import (
     NOTHING_MORE,
     Evidence,
@@ -274,6 +275,7 @@ class Gallery:
         self.tags  # noqa: B018
         self.words  # noqa: B018
         self.file_names  # noqa: B018
+        self.machine_ratios("a picture")
         if len(self):
             self.own_scale  # noqa: B018
         if self.indexed is not None and len(self):
@@ -410,6 +412,15 @@ class Gallery:
     def written_ratios(self, text: str) -> LikelihoodRatios | None:
         """How much likelier a text is said of each picture given what is written about it; None: nothing matches."""
         return None if self.file_names is None else self._look_up(self.file_names, text).ratios
+
+    def machine_ratios(self, text: str) -> LikelihoodRatios | None:
+        """The same given what machines wrote about pictures, and read in them; they may be wrong."""
+        if not self._match_words or not self.snapshot.file_columns & MACHINE_NAMES:
+            return None
+        from viewfinder.search.machine_words import weigh_machine_words
+
+        known = {} if self.encoder.calibration is None else self.encoder.calibration.familiar
+        return self.remember(("machine", text), lambda: weigh_machine_words(self.snapshot, text, known))
 
     def _look_up(self, names: WordIndex, text: str) -> WeighedText:
         return self.remember(text, lambda: self._weigh_text(names, text))
@@ -583,7 +594,9 @@ class Gallery:
         return total_k
 
     def _weigh(self, term: Evidence | WordMatch) -> LikelihoodRatios | None:
-        return term.ratios() if isinstance(term, Evidence) else self.written_ratios(term.text)
+        if isinstance(term, Evidence):
+            return term.ratios()
+        return self.machine_ratios(term.text) if term.by_machine else self.written_ratios(term.text)
 
     def judge(self, texts: Sequence[str], query: Query, scores: Scores | NearScores) -> Judgement | OwnJudgement | None:
         """The texts judged against these pictures; None without texts."""
