@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 Reply = dict[str, Any] | str | bytes | tuple[int, dict[str, str], bytes] | None
-"""An object or a text that the model says, bytes of a whole body, a status with headers and a body; None: it hangs up."""
+"""What the model says as an object or a text, a whole body in bytes, or a status with it; None: it hangs up."""
 
 
 @dataclass

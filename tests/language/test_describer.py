@@ -57,7 +57,7 @@ def test_a_server_without_schemas_is_asked_in_words_and_not_asked_for_them_again
             return 400, {}, json.dumps({"error": {"message": refused}}).encode()
         return f"Here it is:\n```json\n{json.dumps(GOOD)}\n```\nAnything else?"
 
-    with serve_vision(lambda jpeg, number: reply(jpeg, number)) as vision:
+    with serve_vision(reply) as vision:
         describer = Describer(vision.url, "tiny")
         assert [describer.describe(b"x") for _ in range(2)] == [SAID, SAID]
     kinds = [asked.get("response_format", {}).get("type") for asked in vision.asked]
@@ -71,7 +71,7 @@ def test_parameters_that_newer_models_refuse_go_by_their_newer_names() -> None:
                 return 400, {}, f"unsupported: {name}".encode()
         return GOOD
 
-    with serve_vision(lambda jpeg, number: reply(jpeg, number)) as vision:
+    with serve_vision(reply) as vision:
         assert Describer(vision.url, "tiny").describe(b"x") == SAID
     assert "max_completion_tokens" in vision.asked[-1]
     assert len(vision.asked) == 3

@@ -49,8 +49,8 @@ def describe(
 ) -> int:
     """Have a model that you run describe the pictures.
 
-    What it writes (a caption, things, text in the picture) is kept as a machine's words and helps to find them. It may be
-    stopped at any time, and goes on where it was.
+    What it writes (a caption, things, text in the picture) is kept as a machine's words and helps to find them. It may
+    be stopped at any time, and goes on where it was.
     """
     conditions = parse_conditions(where or ())
     if text_only and (endpoint or model):
@@ -92,7 +92,8 @@ def _ask_to_send(describer: Describer, side: int, *, yes: bool) -> None:
     """Says what leaves this machine before anything does, and asks. Raises BadInput: nobody is there to be asked."""
     if describer.is_here:
         return
-    what = f"pictures, as JPEG of at most {side} pixels without metadata and names, leave this machine for {describer.host}"
+    sent = f"pictures, as JPEG of at most {side} pixels without metadata and names"
+    what = f"{sent}, leave this machine for {describer.host}"
     print_note(f"viewfinder: {what}")
     if yes:
         return

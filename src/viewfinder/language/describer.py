@@ -2,7 +2,7 @@
 
 Ollama, llama.cpp's server, vLLM and the like answer `POST /chat/completions` with a picture in the message. The answer
 is to be one JSON object; servers that can are told so (`response_format`), and what others write around it is ignored.
-An answer that is not what was asked for is refused as a whole (`BadAnswer`): half of one says nothing that can be relied on.
+An answer that is not what was asked for is refused as a whole (`BadAnswer`): half of one cannot be relied on.
 """
 
 from __future__ import annotations

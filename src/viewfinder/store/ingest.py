@@ -489,7 +489,7 @@ class Ingest:
     def _keep_machine_facts(
         self, row: PictureRow, outcome: DecodedFile | IdentifiedFile, *, is_shown: bool
     ) -> tuple[Fact, ...]:
-        """What machines said of a picture: nothing of one that is shown another way up now, where boxes lie elsewhere."""
+        """What machines said of a picture: nothing of one that is shown another way up now, as boxes lie elsewhere."""
         if is_shown and row.pixels not in (None, outcome.pixel_hash):
             return ()
         return tuple(fact for fact in row.machine if fact.name not in self._leave_out)

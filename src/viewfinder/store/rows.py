@@ -47,8 +47,8 @@ class PictureRow:
     `width` and `height` are upright pixels, `captured` an ISO date ("2019-07-14T10:03:00"), `attributes` catalogue
     columns; several catalogue rows for one picture give several values. Without files, the picture is gone but still
     known. `pixels` is the hash of its data without metadata, and its orientation (`identity.hash_pixels`); None: not
-    known, as of pictures that an earlier viewfinder added. `machine` are facts of `MACHINE_NAMES`, which no file tells: a
-    fact without values says that there was nothing to be told.
+    known, as of pictures that an earlier viewfinder added. `machine` are facts of `MACHINE_NAMES`, which no file tells;
+    one without values says that there was nothing to be told.
     """
 
     id: str
@@ -287,7 +287,7 @@ CAPTURED, FILE = "captured", "file"
 """Facts to filter by that are not offered as columns: most days, and all file names, have one picture."""
 
 KNOWN = tuple(name for name in NAMES if name not in {CAPTURED, "text boxes", *FACTS})
-"""Columns of collections whose files, sidecars or machines tell them; one of the catalogue takes precedence here, too."""
+"""Columns of collections whose files, sidecars or machines tell them; those of the catalogue take precedence, too."""
 
 MONTHS = (
     *("January", "February", "March", "April", "May", "June"),

@@ -17,8 +17,8 @@ from viewfinder.whole_files import write_file
 SETTINGS = "library.json"
 LIBRARY_SCHEMA = "viewfinder/library"
 LIBRARY_FORMAT, FORMAT_WITH_FACTS = 3, 2
-"""Of 1 are libraries whose tables have no facts (`tables.table_schema`); the first `add` makes them 2. The first words of
-a machine make them 3: viewfinders that know no such facts would take them for a file's."""
+"""Of 1 are libraries whose tables have no facts (`tables.table_schema`); the first `add` makes them 2. The first words
+of a machine make them 3: viewfinders that know no such facts would take them for a file's."""
 
 
 @dataclass(frozen=True)

@@ -28,8 +28,8 @@ class ShownPicture:
     Attributes:
         is_in_library: False: all this was read from the file itself just now.
         files: the files that hold it, as they were when they were read.
-        facts: what these, their sidecars and machines say, each with its source. In JSON `machine` tells these apart, and
-            `text_lines` has the lines that were read in it with their boxes.
+        facts: what these, their sidecars and machines say, each with its source. In JSON `machine` tells these apart,
+            and `text_lines` has the lines that were read in it with their boxes.
         captions, attributes: what tables and people said of it in the library.
         pixel_hash: the hash of its data without metadata, and its orientation; "" if it is not known.
         note: what is the matter with the file that was asked for; "" if nothing is.
