@@ -31,8 +31,9 @@ READ_SECONDS, START_SECONDS = 60.0, 120.0
 READ_MEMORY = 3_000_000_000
 """Bytes of address space beyond those of the started process that it may take."""
 
-MIN_CONFIDENCE = 0.6
-"""Lines of which the reader is less sure are left out: they are mostly patterns, not writing."""
+MIN_CONFIDENCE, MIN_SHORT_CONFIDENCE, SHORT = 0.6, 0.95, 3
+"""Lines of which the reader is less sure are left out, as they are mostly patterns and no writing; more so those of less
+than three characters."""
 
 MAX_REPLY_BYTES = 4 << 20
 
@@ -122,6 +123,7 @@ def _parse_lines(reply: bytes) -> list[TextLine]:
     found = []
     for text, confidence, box in json.loads(reply)[:MAX_LINES]:
         left, top, right, bottom = (min(max(float(edge), 0.0), 1.0) for edge in box)
-        if float(confidence) >= MIN_CONFIDENCE and isinstance(text, str):
-            found.append(TextLine(" ".join(text.split()), (left, top, right, bottom), min(float(confidence), 1.0)))
+        line = TextLine(" ".join(str(text).split()), (left, top, right, bottom), min(float(confidence), 1.0))
+        if line.confidence >= (MIN_CONFIDENCE if len(line.text) >= SHORT else MIN_SHORT_CONFIDENCE):
+            found.append(line)
     return sorted(found, key=lambda line: (round(line.box[1], 2), line.box[0]))

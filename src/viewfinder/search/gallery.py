@@ -35,7 +35,6 @@ from viewfinder.query import (
     WordMatch,
 )
 from viewfinder.search.kernels import best_rows, dot_scores, top_k
-from viewfinder.search.late_interaction import late_scores, region_shares
 from viewfinder.search.near_scores import IndexedPictures, NearScores, NearSearch
 from viewfinder.search.own_scale import (
     OwnJudgement,
@@ -459,9 +458,13 @@ class Gallery:
         if not isinstance(query.space, RegionSpace):
             total_n = self.dot_scores(query)
         elif query.compare == "rank_fusion" and query.parts:
+            from viewfinder.search.late_interaction import region_shares
+
             adds_pn = region_shares(query, query.space, self.block(query.space))
             total_n = adds_pn.sum(axis=0)
         elif query.parts:
+            from viewfinder.search.late_interaction import late_scores
+
             open_n = ~excluded_n if allowed_n is None else allowed_n & ~excluded_n
             block = self.block(query.space)
             known_n = np.zeros(len(self), np.float32) if prior_n is None else prior_n
@@ -542,6 +545,8 @@ class Gallery:
             likeness = (self.likeness(part, rows_k, vectors_kd) for part in query.parts)
             shares = (part.weight * alike_k / weight for part, alike_k in zip(query.parts, likeness, strict=True))
             return np.stack([*shares], axis=1)
+        from viewfinder.search.late_interaction import region_shares
+
         block = self.block(query.space)
         if query.compare != "rank_fusion":
             return region_shares(query, query.space, block.at(rows_k)).T
