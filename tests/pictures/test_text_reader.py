@@ -74,10 +74,10 @@ def test_a_process_that_takes_too_long_or_dies_costs_one_picture() -> None:
     with TextReader(seconds=0.001) as reader:
         with pytest.raises(PictureError, match=r"took longer than 0\.001 s"):
             reader.read(picture)
-        reader._seconds = 120.0
+        reader.seconds = 120.0
         assert [line.text for line in reader.read(picture)] == ["GATE 7"]
-        assert reader._process is not None
-        os.kill(reader._process.pid, signal.SIGKILL)
+        assert reader.process is not None
+        os.kill(reader.process.pid, signal.SIGKILL)
         with pytest.raises(PictureError, match="reading the text failed"):
             reader.read(picture)
         assert [line.text for line in reader.read(picture)] == ["GATE 7"]

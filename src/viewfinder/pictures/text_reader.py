@@ -32,8 +32,8 @@ READ_MEMORY = 3_000_000_000
 """Bytes of address space beyond those of the started process that it may take."""
 
 MIN_CONFIDENCE, MIN_SHORT_CONFIDENCE, SHORT = 0.6, 0.95, 3
-"""Lines of which the reader is less sure are left out, as they are mostly patterns and no writing; more so those of less
-than three characters."""
+"""Lines of which the reader is less sure are left out, as they are mostly patterns and no writing; more so those of
+less than three characters."""
 
 MAX_REPLY_BYTES = 4 << 20
 
@@ -49,13 +49,16 @@ def is_ocr_installed() -> bool:
 
 
 class TextReader:
-    """Reads the text in pictures, one at a time. Raises ViewfinderError: the extra is not installed."""
+    """Reads the text in pictures, one at a time; `process` does it, once it was started.
+
+    Raises ViewfinderError: the extra is not installed.
+    """
 
     def __init__(self, *, seconds: float = READ_SECONDS) -> None:
         if not is_ocr_installed():
             raise ViewfinderError(f"text in pictures cannot be read without another package: {advise_extra('ocr')}")
-        self._seconds = seconds
-        self._process: subprocess.Popen[bytes] | None = None
+        self.seconds = seconds
+        self.process: subprocess.Popen[bytes] | None = None
         self._pipe: Connection | None = None
 
     def __enter__(self) -> Self:
@@ -68,11 +71,11 @@ class TextReader:
         """Ends the process at once. May be called twice."""
         if self._pipe is not None:
             self._pipe.close()
-        if self._process is not None:
-            self._process.kill()
+        if self.process is not None:
+            self.process.kill()
             with suppress(subprocess.TimeoutExpired):
-                self._process.wait(timeout=5)
-        self._process = self._pipe = None
+                self.process.wait(timeout=5)
+        self.process = self._pipe = None
 
     def read(self, pixels_hw3: NDArray[np.uint8]) -> list[TextLine]:
         """The lines of text in a picture, from top to bottom.
@@ -85,9 +88,9 @@ class TextReader:
         try:
             pipe.send_bytes(json.dumps(pixels_hw3.shape).encode())
             pipe.send_bytes(np.ascontiguousarray(pixels_hw3).tobytes())
-            if not pipe.poll(self._seconds):
+            if not pipe.poll(self.seconds):
                 self.close()
-                raise PictureError(f"reading the text took longer than {self._seconds:g} s")
+                raise PictureError(f"reading the text took longer than {self.seconds:g} s")
             return _parse_lines(pipe.recv_bytes(MAX_REPLY_BYTES))
         except (EOFError, OSError, ValueError, LookupError, TypeError):
             self.close()
@@ -96,7 +99,7 @@ class TextReader:
     def _start(self) -> Connection:
         ours, theirs = socket.socketpair()
         with ours, theirs:
-            self._process = subprocess.Popen(
+            self.process = subprocess.Popen(
                 [sys.executable, "-c", _COMMAND, str(theirs.fileno()), json.dumps([str(place) for place in sys.path])],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
