@@ -5,7 +5,7 @@
 A photograph's first caption is what "the model" answers, over HTTP, to `Library.describe_by`; then its other captions
 are searched for in the live library. A person's caption is what the best model could write at most: an upper bound. The
 harm is measured with captions of other photographs (`wrong`: all of them, `half`: every second one). With the extra
-`ocr` also how often text is read in photographs, and the processor time that this takes. `--part choose` is for choosing.
+`ocr` also how often text is read in photographs, and the processor time this takes. `--part choose` is for choosing.
 """
 
 from __future__ import annotations
