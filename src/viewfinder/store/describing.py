@@ -24,7 +24,7 @@ from PIL import Image
 
 from viewfinder.errors import LibraryBusy, PictureError, ViewfinderError
 from viewfinder.language.describer import BadAnswer, Busy, Describer
-from viewfinder.pictures import AtMost, BadFile, Decoders
+from viewfinder.pictures import AtMost, BadFile, Decoders, decode_one
 from viewfinder.pictures.facts.model import NAMES, Fact, merge_facts
 from viewfinder.pictures.facts.text_lines import READ_IN_PICTURE, make_text_facts
 from viewfinder.pictures.text_reader import READ_SIDE, TextReader
@@ -382,6 +382,24 @@ class Describing:
                 return True
             self._stop.wait(min(left, LOOK_S))
         return False
+
+
+def ask_each(store: Store, describer: Describer, ids: Sequence[str], question: str) -> Iterator[str]:
+    """What a model answers to a question about each of these pictures, or in brackets why it does not; none is kept.
+
+    Raises LanguageModelFailed: it cannot be reached, or refuses all that is asked.
+    """
+    rows = {row.id: row for row in store.rows_of(ids)}
+    for name in ids:
+        try:
+            paths = [file.path for file in rows[name].files] if name in rows else []
+            if (path := next(find_files(store.folder, name, paths), None)) is None:
+                raise PictureError("its file is gone")
+            yield describer.answer(pack_jpeg(decode_one(path, AtMost(SENT_SIDE)).pixels), question)
+        except (BadAnswer, PictureError) as error:
+            yield f"({error})"
+        except Busy:
+            yield "(the model is busy: ask again later)"
 
 
 def renew_facts(before: Sequence[Fact], told: Sequence[Fact]) -> tuple[Fact, ...]:
