@@ -111,6 +111,8 @@ def test_only_pictures_without_words_are_asked_about_unless_all_are_wanted(libra
 def test_pictures_are_chosen_by_filters_the_newest_first(library: Library, vision: Vision) -> None:
     with pytest.raises(UnknownName):
         library.describe_by(teller(vision), where={"folder": "nowhere"})
+    with pytest.raises(BadInput, match="teller: Teller is needed, this is Describer"):
+        library.describe_by(Describer(vision.url, "tiny"))  # type: ignore[arg-type]
     with pytest.raises(BadInput, match="limit: 0 pictures"):
         library.describe_by(teller(vision), limit=0)
     file = sorted(row.path.name for row in library)[2]
@@ -293,6 +295,7 @@ def test_two_kinds_of_machines_keep_their_words_apart() -> None:
         ("caption", "described by b")
     ]
     assert make_text_facts([]) == (Fact("text", (), "read in the picture"),)
+    assert list_text_lines(make_text_facts([TextLine("\0", (0.0, 0.0, 1.0, 1.0), 1.0), lines[1]])) == [lines[1]]
 
 
 def test_a_model_is_a_teller(vision: Vision) -> None:

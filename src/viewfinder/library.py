@@ -337,8 +337,9 @@ class Library:
 
         Raises BadInput: a limit below 1, or nothing to describe in this library; UnknownName: as `find`.
         """
-        from viewfinder.store.describing import Describing
+        from viewfinder.store.describing import Describing, Teller
 
+        check_type("teller", teller, Teller)
         if limit is not None and limit < 1:
             raise BadInput(f"limit: {limit} pictures are asked for, give 1 or more")
         snapshot = self.gallery().snapshot
@@ -351,7 +352,9 @@ class Library:
                 self._save_settings(replace(self.settings, format=LIBRARY_FORMAT))
         describing = Describing(self.store, teller, leave_out=self.settings.leave_out)
         rows = [known[name] for name in ids if name in known][:limit]
-        report = describing.run(rows, dry_run=dry_run, progress=progress, note=note, should_stop=should_stop)
+        report = describing.run(
+            rows, dry_run=dry_run, progress=progress, note=note, should_stop=lambda: should_stop() or is_stop_asked()
+        )
         self.gallery()
         return report
 

@@ -49,6 +49,12 @@ def test_a_picture_goes_as_jpeg_with_a_prompt_and_comes_back_as_caption_things_a
     assert vision.keys == ["Bearer secret"]
 
 
+def test_what_is_meant_for_this_machine_goes_to_no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
+    assert ask(lambda jpeg, number: GOOD) == [SAID]
+
+
 @pytest.mark.parametrize("refused", ["json_schema is not supported", "unknown field", ""])
 def test_a_server_without_schemas_is_asked_in_words_and_not_asked_for_them_again(refused: str) -> None:
     def reply(jpeg: bytes, number: int) -> Reply:

@@ -46,8 +46,8 @@ SCHEMA: Mapping[str, Any] = {
     "additionalProperties": False,
 }
 
-MAX_TOKENS = 600
-"""Of an answer; one that is longer is broken off, and refused."""
+MAX_TOKENS, MAX_ANSWER_TOKENS = 600, 60
+"""Of a description, which is refused if it is longer and so broken off; of the answer to a question."""
 
 MAX_CAPTION, MAX_OBJECT, MAX_LINE = 1_000, 60, 500
 """Characters of a caption, of a thing's name and of a line of text; what is longer is none."""
@@ -72,7 +72,6 @@ _THOUGHTS = re.compile(r"<think>.*?(?:</think>|$)", re.DOTALL)
 _REFUSAL = re.compile(
     r"(?:i['’]?m sorry|i am sorry|i can(?:no|['’])t|i am unable|i['’]m unable|as an ai)\b", re.IGNORECASE
 )
-_CHATTER = {"type": "text", "text": PROMPT}
 
 
 class BadAnswer(Exception):
@@ -133,8 +132,7 @@ class Describer:
             Busy: it asks to be asked again later.
             LanguageModelFailed: it cannot be reached, or refuses all that is asked.
         """
-        picture = f"data:image/jpeg;base64,{base64.b64encode(jpeg).decode()}"
-        body = self._ask([_CHATTER, {"type": "image_url", "image_url": {"url": picture}}], MAX_TOKENS)
+        body = self._ask(_make_content(PROMPT, jpeg), MAX_TOKENS)
         text, is_whole = _read_text(body)
         if not is_whole:
             raise BadAnswer("broke off in the middle of its answer")
@@ -143,12 +141,10 @@ class Describer:
 
     def answer(self, jpeg: bytes, question: str) -> str:
         """A short answer to a question about a picture; raises as `describe`."""
-        picture = f"data:image/jpeg;base64,{base64.b64encode(jpeg).decode()}"
         asked = (
             f"{question}\nAnswer in a few words, from what can be seen alone; say 'cannot tell' if it cannot be seen."
         )
-        content = [{"type": "text", "text": asked}, {"type": "image_url", "image_url": {"url": picture}}]
-        text, _ = _read_text(self._ask(content, 60, plain=True))
+        text, _ = _read_text(self._ask(_make_content(asked, jpeg), MAX_ANSWER_TOKENS, plain=True))
         said = " ".join(_THOUGHTS.sub("", text).split())[:MAX_LINE]
         if not said:
             raise BadAnswer("said nothing")
@@ -194,7 +190,8 @@ class Describer:
         until = time.monotonic() + self._seconds
         try:
             with (
-                httpx.Client(headers=headers, timeout=self._seconds) as client,
+                # A proxy of the environment would take what is meant for this machine away from it.
+                httpx.Client(headers=headers, timeout=self._seconds, trust_env=not self.is_here) as client,
                 client.stream("POST", f"{self._url}/chat/completions", json=dict(asked)) as response,
             ):
                 body = bytearray()
@@ -243,6 +240,12 @@ def parse_description(text: str, tokens_read: int = 0, tokens_written: int = 0) 
     objects = _read_list(found, "objects", MAX_OBJECT)[:MAX_OBJECTS]
     lines = _read_list(found, "text", MAX_LINE)[:MAX_LINES]
     return Description(caption, tuple(dict.fromkeys(map(str.lower, objects))), lines, tokens_read, tokens_written)
+
+
+def _make_content(text: str, jpeg: bytes) -> list[dict[str, Any]]:
+    """A message with a picture."""
+    picture = f"data:image/jpeg;base64,{base64.b64encode(jpeg).decode()}"
+    return [{"type": "text", "text": text}, {"type": "image_url", "image_url": {"url": picture}}]
 
 
 def _find_objects(text: str) -> Iterator[dict[str, Any]]:

@@ -16,7 +16,7 @@ from io import BytesIO
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,6 +108,7 @@ Tokens = tuple[int, int]
 """Tokens that a model read, and wrote."""
 
 
+@runtime_checkable
 class Teller(Protocol):
     """Says something of pictures. It may be called from `at_once` threads at the same time.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from viewfinder.pictures.facts.model import Fact, merge_facts
@@ -41,6 +42,7 @@ def list_text_lines(facts: Iterable[Fact]) -> list[TextLine]:
     """The lines that some facts hold with their boxes, in the order in which they were read."""
     found = []
     for value in (value for fact in facts if fact.name == BOXES for value in fact.values):
-        left, top, right, bottom, confidence, text = value.split(" ", 5)
-        found.append(TextLine(text, (float(left), float(top), float(right), float(bottom)), float(confidence)))
+        with suppress(ValueError):  # a line of nothing but what facts do not keep
+            left, top, right, bottom, confidence, text = value.split(" ", 5)
+            found.append(TextLine(text, (float(left), float(top), float(right), float(bottom)), float(confidence)))
     return found

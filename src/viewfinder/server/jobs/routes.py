@@ -63,7 +63,7 @@ async def prepare_retriever(given: PrepareIn, caller: Admin, services: WithServi
 
 @router.post("/collection/describe", status_code=202, summary="Have pictures described")
 async def describe_pictures(given: DescribeIn, caller: Admin, services: WithServices) -> Job:
-    """Only by what the server's settings allow: `DESCRIBER`, `READ_TEXT`. Other jobs wait until it ends or pauses."""
+    """Only by what the server's settings say: a model, or a reader of text. Other jobs wait until it ends or pauses."""
     return _show_job(services, await services.pool.run(services.jobs.submit, "describe", given.model_dump()))
 
 
