@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -13,7 +14,6 @@ from typing import Any
 import pytest
 
 from tests.vision_server import Reply, serve_vision
-from viewfinder.cli import describe as verb
 from viewfinder.library import Library
 from viewfinder.pictures import text_reader
 from viewfinder.store.describing import MAX_UNSAVED
@@ -64,7 +64,7 @@ def test_no_picture_leaves_the_machine_unasked(viewfinder: Run, library: Path, m
         assert outcome.code == 2
         assert "pictures, as JPEG of at most 768 pixels without metadata and names, leave this machine" in outcome.err
         assert "for 127.0.0.1: add --yes" in outcome.err
-        monkeypatch.setattr(verb.sys.stdin, "isatty", lambda: True, raising=False)
+        monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
         monkeypatch.setattr("typer.confirm", refuse)
         assert viewfinder(*asked).code == 1
         assert vision.asked == []

@@ -66,7 +66,7 @@ def weigh_machine_words(snapshot: Snapshot, text: str, familiar: Mapping[str, fl
 
 def _allow_for_errors(nats_n: Float32[np.ndarray, " n"], true: float) -> Float32[np.ndarray, " n"]:
     """The ratios given what a machine said, which holds with this chance only; otherwise nothing follows from it."""
-    return np.log1p(np.float32(true) * np.expm1(nats_n))
+    return np.asarray(np.log1p(np.float32(true) * np.expm1(nats_n)), np.float32)
 
 
 def _index(snapshot: Snapshot, names: tuple[str, ...]) -> WordIndex:
