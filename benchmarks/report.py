@@ -31,6 +31,7 @@ from cells import (
 from claims import Judged, judge_claims, read_claims
 from freshness import RESULTS, ROOT, check_freshness, read_overdue, stale_figures
 from measuring import read_figures
+from report_any_encoder import encoder_parts
 from report_capacity import capacity_parts, capacity_plot
 from report_claims import claim_parts, claims_plot, few_seeds
 from report_conversations import conversation_parts, conversations_plot, short_rows
@@ -120,6 +121,7 @@ def make_parts(results: dict[str, dict[str, Any]], judged: Sequence[Judged]) -> 
         "verdicts-here": verdicts_here_table(results["verdicts_here"]),
         **people_parts(results["people"]),
         **describing_parts(results["describing"]),
+        **encoder_parts(results["any_encoder"]),
         "shop": shop_table(quality["shop"]),
         "heads": heads_table(quality["heads"]),
         "speed": speed_table(speed),

@@ -114,8 +114,12 @@ class KnownOfGallery:
         return has_n, column.first_codes_n >= 0
 
     def label_chances(self) -> Float[np.ndarray, "n l"] | None:
-        """How likely each label of `questioners.photographs` holds; None for encoders other than the starter."""
-        return predict_labels(self.gallery, photograph_labels())
+        """How likely each label of `questioners.photographs` holds; None where nothing can tell."""
+        if self.gallery.scale.is_of_box:
+            return predict_labels(self.gallery, photograph_labels())
+        from viewfinder.session.labels import find_label_chances
+
+        return find_label_chances(self.gallery)
 
     def label_chances_at(self, rows_k: Int[np.ndarray, " k"]) -> Float32[np.ndarray, "k l"] | None:
         """`label_chances` of some pictures; in a large collection computed from their vectors alone."""

@@ -82,3 +82,9 @@ def split_square(tokens_blc: Float[Tensor, "b l c"]) -> tuple[Float[Tensor, "_h 
 def read_texts(network: Network, inputs: Inputs) -> Float[Tensor, "n d"]:
     """The vectors of texts as transformers documents them."""
     return network.get_text_features(**inputs).pooler_output  # type: ignore[no-any-return]
+
+
+def read_logit_scale(network: Network) -> float | None:
+    """What the model multiplied likeness by in training, CLIP and SigLIP alike; None of one that did not learn it."""
+    learnt = getattr(network, "logit_scale", None)
+    return float(learnt.detach().exp()) if isinstance(learnt, Tensor) and learnt.numel() == 1 else None
