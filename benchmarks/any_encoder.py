@@ -57,6 +57,7 @@ from viewfinder.search.gallery import Gallery
 from viewfinder.search.grounding import compare_crops, crop_boxes, cut_boxes, spread_to_regions
 from viewfinder.search.index_files import queries_like
 from viewfinder.search.own_scale import measure_levels, read_sayings
+from viewfinder.search.raw_vectors import Companion
 from viewfinder.session.session import Session
 from viewfinder.tuning.starter import absent_things
 from viewfinder.users import AnnotatedPhotos, PhotoComparer, SpeakingStyle, noun_phrases, read_photo_notes
@@ -170,7 +171,7 @@ class Bench:
             BESIDE: Pictures(tuple(keys), turned_ne, self.clip).gallery(),
         }
         found[UNSCALED].scale = BOX
-        found[BESIDE].starter_raw = raw
+        found[BESIDE].companion = Companion(raw, lambda: self.starter)
         return found
 
     def take(self, count: int, rng: random.Random) -> tuple[list[str], Float16[np.ndarray, "n r"]]:

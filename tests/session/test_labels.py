@@ -17,6 +17,7 @@ from viewfinder.evaluation.pictures import Pictures
 from viewfinder.questioners.photographs import facets, label_columns, photograph_labels
 from viewfinder.questioners.zero_shot import list_phrases
 from viewfinder.search.gallery import Gallery
+from viewfinder.search.raw_vectors import Companion
 from viewfinder.session.evidence import KnownOfGallery
 from viewfinder.session.labels import find_label_chances, find_label_sources, read_own_labels
 from viewfinder.session.predicted import can_predict
@@ -46,7 +47,7 @@ def gallery_of(vectors_nd: np.ndarray, *, captioned: bool = False, beside: bool 
     gallery = Gallery(made.snapshot, made.encoder, match_words=True)
     if beside:
         raw_nr = np.random.default_rng(1).random((len(keys), 2560)).astype(np.float32)
-        gallery.starter_raw = Features(keys, raw_nr, StarterEncoder.raw_version)
+        gallery.companion = Companion(Features(keys, raw_nr, StarterEncoder.raw_version), StarterEncoder)
     return gallery
 
 

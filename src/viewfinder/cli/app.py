@@ -18,6 +18,7 @@ from viewfinder.cli.chat import chat, demo
 from viewfinder.cli.data import construct, dialogues, world
 from viewfinder.cli.describe import describe
 from viewfinder.cli.doctor import bench, doctor
+from viewfinder.cli.encoders import encoder
 from viewfinder.cli.ending import FAILED, INTERRUPTED, WRONG_USE, end_by, is_debugging, report_failure, silence_stdout
 from viewfinder.cli.evaluate import compare, evaluate
 from viewfinder.cli.export import export
@@ -34,12 +35,13 @@ app = typer.Typer(
 )
 
 VERBS = (
-    add, find, values, show, describe, chat, serve, status, failures, remove, prune, verify, repair, doctor, encoders, demo,
-    token, world, construct, review, features, tune, train, dialogues, evaluate, compare, export, bench,
+    add, find, values, show, describe, chat, serve, status, failures, remove, prune, verify, repair, doctor, encoders,
+    demo, token, world, construct, review, features, tune, train, dialogues, evaluate, compare, export, bench,
 )  # fmt: skip
 
 for verb in VERBS:
     app.command(verb.__name__)(verb)
+app.add_typer(encoder)
 
 
 @app.callback(invoke_without_command=True)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from viewfinder.encoders.base import REGIONS, Calibration, Encoded, Encoder, Pixels, Vocabulary, grid_boxes
 from viewfinder.encoders.models import SHORT_NAMES
+from viewfinder.encoders.origins import Pin, find_pinned_folder
 from viewfinder.errors import BadInput
-from viewfinder.plugins import Plugins
+from viewfinder.plugins import Plugins, is_place_of_class
 
 __all__ = [
     "PLUGINS",
@@ -19,18 +21,21 @@ __all__ = [
     "Vocabulary",
     "grid_boxes",
     "load_encoder",
+    "name_encoder",
 ]
 
 PLUGINS = Plugins("encoder", "viewfinder.encoders", Encoder, ("starter", *SHORT_NAMES))
 
 
-def load_encoder(name: str, *, head_file: Path | None = None) -> Encoder:
+def load_encoder(
+    name: str, *, head_file: Path | None = None, pin: Pin | None = None, may_fetch: bool = True
+) -> Encoder:
     """Loads the encoder "starter", a model of the short list ("clip", see `models`), one of an installed package or at
     `package.module:Class`, or the model in a local folder or with a hub name.
 
     A name with a slash means a folder or the hub; a folder of ONNX files may be followed by `?` and a precision
     (`models/clip?q8`), or by `?torch` if it holds the weights of torch as well. `head_file` is a tuned head for the
-    starter.
+    starter. `pin`: what a library takes the name for (`origins`). Without `may_fetch`, nothing is fetched from the hub.
 
     Raises:
         BadInput: a model of the short list was not fetched; another package's encoder cannot be imported, or is not an
@@ -41,20 +46,38 @@ def load_encoder(name: str, *, head_file: Path | None = None) -> Encoder:
 
         return StarterEncoder(head_file)
     is_plain = bool(name) and not {"/", "\\", "~"}.intersection(name) and name not in SHORT_NAMES
-    if is_plain and (found := PLUGINS.find(name)) is not None:
+    if is_plain and pin is None and (found := PLUGINS.find(name)) is not None:
         made: Encoder = PLUGINS.make(found, name)
         return made
     from viewfinder.encoders.hub import locate_model
     from viewfinder.encoders.onnx_models import find_onnx_folder, load_onnx_encoder
     from viewfinder.encoders.transformers import load_transformers_encoder
 
-    located = locate_model(name)
-    called = None if located == name else name
-    if (given := find_onnx_folder(located)) is not None:
-        return load_onnx_encoder(*given, called=called)
+    if pin is not None and pin.folder is not None:
+        place, commit = find_pinned_folder(name, pin), None
+    else:
+        place, commit = locate_model(name, None if pin is None else pin.commit)
+    called = None if commit is None else name
+    if (given := find_onnx_folder(place)) is not None:
+        return load_onnx_encoder(*given, pin=pin, called=called, commit=commit)
     try:
-        return load_transformers_encoder(located.removesuffix("?torch"), called)
+        return load_transformers_encoder(
+            place.removesuffix("?torch"), pin, may_fetch=may_fetch, called=called, commit=commit
+        )
     except BadInput as error:
         if not is_plain:
             raise
         raise BadInput(f"{error}; by a name without a slash there are: {', '.join(PLUGINS.names())}") from error
+
+
+def name_encoder(name: str) -> str:
+    """The name under which a library keeps an encoder: that of a folder is its absolute path.
+
+    >>> name_encoder("starter"), name_encoder("openai/clip-vit-base-patch32")
+    ('starter', 'openai/clip-vit-base-patch32')
+    """
+    is_plain = bool(name) and not {"/", "\\", "~"}.intersection(name)
+    if not name or (is_plain and (name in PLUGINS.names() or is_place_of_class(name))):
+        return name
+    folder = Path(name).expanduser()
+    return os.path.abspath(folder) if folder.is_dir() else name  # noqa: PTH100 (without looking through links)

@@ -115,22 +115,26 @@ def find_layout(folder: Path) -> str:
     return choose_files([*paths, *(path.name for path in folder.glob("*"))])[0]
 
 
-def locate_model(name: str) -> str:
-    """What is to be loaded for an encoder's name: the folder of a model that was fetched, else the name itself.
+def locate_model(name: str, commit: str | None = None) -> tuple[str, str | None]:
+    """What is to be loaded for an encoder's name: the folder of a model that was fetched, with its commit, or the name.
 
-    So no hub is asked for what is here, and it stays what it was when it was fetched.
+    So no hub is asked for what is here, and it stays what it was when it was fetched. `commit`: the state of the
+    repository that is meant, if it need not be that of the list or the newest.
 
     Raises:
         BadInput: a short name's model is not here.
     """
     listed = find_model(name)
     if listed is None and not is_hub_name(name):
-        return name
+        return name, None
     folder = find_snapshot(name)
+    if commit is not None and (folder is None or folder.name != commit):
+        pinned = _snapshot(name if listed is None else listed.repository, commit)
+        folder = pinned if pinned.is_dir() else None
     if folder is None and listed is not None:
         size = f"{listed.describe_size()} from {HUB}/{listed.repository}"
         raise BadInput(f"the encoder {name} is not on this machine ({size}): {WAY_TO_GET.format(name=name)}")
-    return str(folder) if folder is not None and find_layout(folder) else name
+    return (str(folder), folder.name) if folder is not None and find_layout(folder) else (name, None)
 
 
 def list_cached() -> list[tuple[str, Path]]:

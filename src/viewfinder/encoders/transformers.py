@@ -19,6 +19,7 @@ from viewfinder.pictures import AtMost, Fit
 
 if TYPE_CHECKING:
     from viewfinder.encoders.checkpoints import Checkpoint
+    from viewfinder.encoders.origins import Origin, Pin
 
 MAX_INPUTS = 8
 """Pictures (or texts) per pass through the network: memory stays flat however many are given."""
@@ -30,23 +31,35 @@ MAX_ASPECT = 32
 """If sides differ by more than this factor, the ends, which the crop drops, are cut off first."""
 
 
-def load_transformers_encoder(name_or_path: str, called: str | None = None) -> TransformersEncoder:
-    """Loads the encoder in a local folder, or of that name on the hub; `called`: its name, if not the folder's.
+def load_transformers_encoder(
+    name_or_path: str,
+    pin: Pin | None = None,
+    *,
+    may_fetch: bool = True,
+    called: str | None = None,
+    commit: str | None = None,
+) -> TransformersEncoder:
+    """Loads the encoder in a local folder, or of that name on the hub.
 
     A folder is read without network access; a hub name is fetched or taken from the hub's cache, as transformers does
-    it (with `HF_HUB_OFFLINE=1` only from the cache). Errors as `load_checkpoint`.
+    it (with `HF_HUB_OFFLINE=1`, or without `may_fetch`, only from the cache). `pin`: the folder or the commit for which
+    a library takes the name. Errors as `load_checkpoint`.
     """
     from viewfinder.encoders.checkpoints import load_checkpoint
 
-    return TransformersEncoder(load_checkpoint(name_or_path, called))
+    return TransformersEncoder(load_checkpoint(name_or_path, pin, may_fetch=may_fetch, called=called, commit=commit))
 
 
 class TransformersEncoder:
     """A vision-language model behind the `Encoder` protocol; its raw vectors are those of the shared space.
 
     Its name is model type and hub name or folder name (`clip:openai/clip-vit-base-patch32`), its version a hash over
-    config, tokenizer, image processor and weights: the same wherever the files lie. What scores mean, and a vocabulary,
-    were not measured for these models; `logit_scale` is what they multiplied likeness by in training.
+    the weights and over what else changes numbers in config, image processor and tokenizer, as they were loaded: the
+    same wherever the files lie, and however they are written. What scores mean, and a vocabulary, were not measured for
+    these models; `logit_scale` is what they multiplied likeness by in training.
+
+    Attributes:
+        origin: where its files lie, and what its weights are.
     """
 
     def __init__(self, checkpoint: Checkpoint) -> None:
@@ -61,10 +74,15 @@ class TransformersEncoder:
         self.calibration: Calibration | None = None
         self.vocabulary: Vocabulary | None = None
         self.logit_scale: float | None = read_logit_scale(checkpoint.network)
+        self.origin: Origin = checkpoint.origin
         self._checkpoint = checkpoint
         family, text = checkpoint.family, checkpoint.config.text_config
         places = int(text.max_position_embeddings) - family.reserved_places
         self._text_length: int = min(int(checkpoint.tokenizer.model_max_length), places, family.max_tokens or places)
+
+    def former_versions(self) -> tuple[str, ...]:
+        """The versions under which earlier viewfinders knew it."""
+        return self._checkpoint.former_versions()
 
     def pictures(self, batch: Sequence[Pixels], *, regions: bool = False) -> Encoded:
         """Unit vectors of upright pictures, and of their 36 regions (see `checkpoints` and `region_boxes`)."""

@@ -31,7 +31,8 @@ from viewfinder.encoders.onnx_models.graphs import (
 from viewfinder.encoders.onnx_models.layouts import ModelFiles, find_model_files, read_settings
 from viewfinder.encoders.onnx_models.pixels import PixelSettings, find_seen, prepare_pixels, read_pixel_settings
 from viewfinder.encoders.onnx_models.tokens import TextTokenizer
-from viewfinder.encoders.onnx_models.version import compute_version
+from viewfinder.encoders.onnx_models.version import compute_version, hash_weights, list_weights
+from viewfinder.encoders.origins import Origin, Pin, find_pinned_weights
 from viewfinder.errors import EncoderMismatch
 from viewfinder.pictures import AtMost, Fit
 
@@ -45,15 +46,24 @@ Given = TypeVar("Given")
 Made = TypeVar("Made")
 
 
-def load_onnx_encoder(folder: Path, precision: str | None = None, called: str | None = None) -> OnnxEncoder:
-    """The encoder in a folder of one of the three layouts, in a precision if it has several; `called`: its name, if not
-    the folder's.
+def load_onnx_encoder(
+    folder: Path,
+    precision: str | None = None,
+    *,
+    pin: Pin | None = None,
+    called: str | None = None,
+    commit: str | None = None,
+) -> OnnxEncoder:
+    """The encoder in a folder of one of the three layouts, in a precision if it has several.
+
+    `pin`: what a library knows of its files. `called` and `commit`: the name and the state on the hub of a model that
+    lies in a folder of its cache.
 
     Raises:
         BadInput: a file is missing or unreadable, or asks for what cannot be done here.
         EncoderMismatch: files belong to different models.
     """
-    return OnnxEncoder(find_model_files(folder.expanduser(), precision), called=called)
+    return OnnxEncoder(find_model_files(folder.expanduser(), precision), pin=pin, called=called, commit=commit)
 
 
 class OnnxEncoder:
@@ -63,13 +73,21 @@ class OnnxEncoder:
     What scores mean, and a vocabulary, were not measured for these models.
     """
 
-    def __init__(self, files: ModelFiles, *, threads: int | None = None, called: str | None = None) -> None:
+    def __init__(
+        self,
+        files: ModelFiles,
+        *,
+        threads: int | None = None,
+        pin: Pin | None = None,
+        called: str | None = None,
+        commit: str | None = None,
+    ) -> None:
         precision = "" if files.precision == "fp32" else f"?{files.precision}"
         self.name: str = called or f"onnx:{files.folder.resolve().name}{precision}"
         self.fit: Fit = AtMost(MAX_DECODED_SIDE)
         self.calibration: Calibration | None = None
         self.vocabulary: Vocabulary | None = None
-        self._files = files
+        self._files, self._pin, self._commit = files, pin, commit
         self._threads = threads or os.cpu_count() or 1
         needs_config = files.layout != "rclip"
         self._config = read_settings(files.folder / "config.json", needed=needs_config)
@@ -81,7 +99,16 @@ class OnnxEncoder:
     @cached_property
     def version(self) -> str:
         """Identifies weights, and how pictures and texts are prepared: vectors of equal version can be compared."""
-        return compute_version(self._files, self._pixel_settings, self._tokenizer)
+        return compute_version(self.origin.weights, self._pixel_settings, self._tokenizer)
+
+    @cached_property
+    def origin(self) -> Origin:
+        """Where its files lie, and what its weights are. Files that are as they were pinned are not read for it."""
+        graphs = dict.fromkeys((self._files.visual, self._files.textual))
+        listed = [file for graph in graphs for file in list_weights(graph)]
+        files = {str(file.relative_to(self._files.folder).as_posix()): file for file in listed}
+        weights = find_pinned_weights(self._pin, files) or hash_weights(list(files.values()))
+        return Origin(None if self._commit else self._files.folder, self._commit, files, weights)
 
     @property
     def raw_version(self) -> str:

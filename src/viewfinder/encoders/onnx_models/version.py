@@ -8,28 +8,29 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from viewfinder.encoders.onnx_models.layouts import ModelFiles
 from viewfinder.encoders.onnx_models.pixels import PixelSettings
 from viewfinder.encoders.onnx_models.tokens import TextTokenizer
+from viewfinder.encoders.origins import HASH_BYTES, hash_file
 
 RECIPE = "1"
 """Part of every version: increase it when the code here computes other numbers from the same files."""
 
 
-def compute_version(files: ModelFiles, pixels: PixelSettings, tokenizer: TextTokenizer) -> str:
+def compute_version(weights: str, pixels: PixelSettings, tokenizer: TextTokenizer) -> str:
     """16 hex digits that are the same wherever the model lies, and differ wherever its numbers do."""
-    digest = hashlib.blake2b(RECIPE.encode(), digest_size=8)
-    for graph in dict.fromkeys((files.visual, files.textual)):
-        for file in list_weights(graph):
-            with file.open("rb") as stream:
-                part = hashlib.file_digest(stream, lambda: hashlib.blake2b(digest_size=16))
-            digest.update(part.digest())
+    digest = hashlib.blake2b(f"{RECIPE}\0{weights}".encode(), digest_size=8)
     for said in (asdict(pixels), asdict(tokenizer.settings), tokenizer.describe()):
         digest.update(json.dumps(said, sort_keys=True).encode())
     return digest.hexdigest()
+
+
+def hash_weights(files: Sequence[Path]) -> str:
+    """What identifies the weights in these files, which are those of `list_weights`, in their order."""
+    return hashlib.blake2b("\n".join(map(hash_file, files)).encode(), digest_size=HASH_BYTES).hexdigest()
 
 
 def list_weights(graph: Path) -> list[Path]:
