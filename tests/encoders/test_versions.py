@@ -18,7 +18,7 @@ import torch
 import transformers
 from safetensors.torch import load_file, save_file
 
-from tests.encoders.test_transformers_encoder import _clip
+from tests.encoders.tiny_checkpoints import save_clip
 from viewfinder.encoders.checkpoints import load_checkpoint
 from viewfinder.encoders.origins import hash_file, pin_encoder
 from viewfinder.encoders.transformers import load_transformers_encoder
@@ -135,7 +135,7 @@ HARMFUL: dict[str, Change] = {
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("model") / "clip"
     torch.manual_seed(0)
-    _clip(folder)
+    save_clip(folder)
     return folder
 
 
