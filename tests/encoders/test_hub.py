@@ -23,6 +23,7 @@ from viewfinder.encoders.hub import (
     plan_model,
     read_record,
 )
+from viewfinder.encoders.hub_layouts import choose_files
 from viewfinder.encoders.models import ListedModel, ModelFile
 from viewfinder.errors import BadInput, DownloadFailed
 
@@ -47,6 +48,7 @@ def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Hub]:
 def point_at(served: Hub, monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
     """Makes huggingface-hub and us use this hub, as HF_ENDPOINT and HF_HUB_CACHE do where a program starts."""
     monkeypatch.setenv("HF_HUB_CACHE", str(cache))
+    monkeypatch.delenv("HF_ENDPOINT", raising=False)
     constants: Any = huggingface_hub.constants
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(cache))
     monkeypatch.setattr(constants, "ENDPOINT", served.endpoint)
@@ -190,6 +192,19 @@ def test_a_short_name_is_planned_without_the_network_and_fetched_at_its_commit(
     assert not is_here("clip"), "a short name is here with all its files"
 
 
+def test_a_short_name_whose_commit_changed_is_still_found_at_the_one_before(
+    hub: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed(hub, monkeypatch)
+    before = fetch_model(plan_model("clip"))
+    commit, hub.commit = hub.commit, "2e" * 20
+    hub.files["tiny/model"][VISION] += b"one byte more"
+    listed(hub, monkeypatch, files=(ModelFile(VISION, len(TOWERS[VISION]) + 13, "0" * 64),))
+    assert not is_here("clip")
+    assert find_snapshot("clip", commit) == before
+    assert locate_model("clip", commit) == (str(before), commit)
+
+
 @pytest.mark.parametrize("changed", [{"bytes": 5}, {"sha256": "0" * 64}])
 def test_another_file_than_the_list_knows_is_not_even_fetched(
     hub: Hub, monkeypatch: pytest.MonkeyPatch, changed: dict[str, Any]
@@ -227,6 +242,12 @@ def test_offline_nothing_is_asked_and_the_line_says_so(hub: Hub, monkeypatch: py
     assert hub.asked == []
 
 
+def test_a_mirror_is_named_where_a_model_would_come_from_it(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert plan_model("tiny/model").address == "huggingface.co/tiny/model"
+    monkeypatch.setenv("HF_ENDPOINT", "https://mirror.example")
+    assert plan_model("tiny/model").address == "mirror.example/tiny/model"
+
+
 def test_a_name_that_the_hub_does_not_know_is_refused(hub: Hub) -> None:
     with pytest.raises(BadInput, match="the hub has no model tiny/absent, or not for everyone"):
         plan_model("tiny/absent")
@@ -236,6 +257,51 @@ def test_a_repository_without_a_model_is_refused(hub: Hub) -> None:
     hub.files["tiny/words"] = {"README.md": b"# words", "pickled.pkl": b"x"}
     with pytest.raises(BadInput, match="tiny/words holds no model that viewfinder can use"):
         plan_model("tiny/words")
+
+
+def test_a_precision_after_the_name_is_the_one_that_is_fetched(hub: Hub) -> None:
+    more = {f"onnx/{tower}_model_quantized.onnx": b"8 bits of " + tower.encode() for tower in ("vision", "text")}
+    hub.files["tiny/model"] |= more
+    hub.files["tiny/model"] |= {
+        "onnx/vision_model_fp16.onnx": b"half",
+        "onnx/vision_model_quantized.onnx_data": b"more",
+    }
+    assert VISION in {file.path for file in plan_model("tiny/model").files}
+    folder = fetch_model(plan_model("tiny/model?q8"))
+    expected = {*more, "config.json", "tokenizer.json", "onnx/vision_model_quantized.onnx_data"}
+    assert set(content(folder)) == expected
+    assert (is_here("tiny/model?q8"), is_here("tiny/model?fp32")) == (True, False)
+    assert locate_model("tiny/model?q8") == (f"{folder}?q8", folder.name)
+    assert locate_model("tiny/model") == (str(folder), folder.name)
+    with pytest.raises(BadInput, match=r"holds no model that viewfinder can use \(no weights in fp16\)"):
+        plan_model("tiny/model?fp16")
+
+
+@pytest.mark.parametrize(
+    ("paths", "layout", "chosen"),
+    [
+        (["visual/model.onnx", "textual/model.onnx", "textual/tokenizer.json", "visual/model.armnn", "visual/fp16/a",
+          "visual/0b1c-weights", "config.json", "README.md"], "Immich",
+         {"visual/model.onnx", "textual/model.onnx", "textual/tokenizer.json", "visual/0b1c-weights", "config.json"}),
+        (["visual.onnx", "textual.onnx", "tokenizer/vocab.json", "notes.txt"], "rclip",
+         {"visual.onnx", "textual.onnx", "tokenizer/vocab.json"}),
+        (["onnx/model_quantized.onnx", "onnx/decoder.onnx", "config.json"], "transformers.js",
+         {"onnx/model_quantized.onnx", "config.json"}),
+        (["config.json", "model.safetensors", "pytorch_model.bin", "tf_model.h5", "vocab.json"], "torch",
+         {"config.json", "model.safetensors", "vocab.json"}),
+        (["pytorch_model.bin.index.json", "pytorch_model-00001-of-00002.bin", "pytorch_model-00002-of-00002.bin",
+          "model-00001-of-00009.safetensors"], "torch",
+         {"pytorch_model.bin.index.json", "pytorch_model-00001-of-00002.bin", "pytorch_model-00002-of-00002.bin"}),
+        (["open_clip_config.json", "open_clip_pytorch_model.bin", "open_clip_model.safetensors"], "torch",
+         {"open_clip_config.json", "open_clip_model.safetensors"}),
+        (["modules.json", "0_CLIPModel/model.safetensors", "0_CLIPModel/config.json", "config_sentence.json"], "torch",
+         {"modules.json", "0_CLIPModel/model.safetensors", "0_CLIPModel/config.json"}),
+        (["README.md", "onnx/vision_model.onnx", "visual/model.onnx"], "", set()),
+    ],
+)  # fmt: skip
+def test_of_each_layout_only_what_it_needs_is_chosen(paths: list[str], layout: str, chosen: set[str]) -> None:
+    found, files = choose_files(paths)
+    assert (found, set(files)) == (layout, chosen)
 
 
 @pytest.mark.parametrize("path", ["../../outside.onnx", "/etc/passwd", "a\\b"])
@@ -260,9 +326,12 @@ def test_no_token_goes_to_the_host_that_large_files_come_from(hub: Hub, monkeypa
     from tests.encoders.hub_server import Handler
 
     before = Handler._answer
-    monkeypatch.setattr(
-        Handler, "_answer", lambda self: (seen.append((self.path, self.headers.get("Authorization"))), before(self))[1]
-    )
+
+    def answer(handler: Handler) -> None:
+        seen.append((handler.path, handler.headers.get("Authorization")))
+        before(handler)
+
+    monkeypatch.setattr(Handler, "_answer", answer)
     fetch_model(plan_model("tiny/model"))
     assert {given for path, given in seen if path.startswith("/cdn/")} == {None}
     assert "Bearer hf_secret" in {given for path, given in seen if "/resolve/" in path}

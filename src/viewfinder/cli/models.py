@@ -86,8 +86,8 @@ def encoders(
 
 
 def _get(name: str, *, yes: bool, as_json: bool) -> int:
+    from viewfinder.encoders import SHORT_NAMES
     from viewfinder.encoders.hub import find_snapshot, is_hub_name
-    from viewfinder.encoders.models import SHORT_NAMES
 
     if name not in SHORT_NAMES and not is_hub_name(name):
         raise BadInput(f"{name!r} is nothing to fetch: give owner/model of the hub, or one of {', '.join(SHORT_NAMES)}")
@@ -137,7 +137,8 @@ def describe_download(model: HubModel) -> str:
 
     listed = find_model(model.name)
     what = f"{model.name}: {listed.title}, for {listed.languages}" if listed is not None else model.name
-    return f"{what}; {model.megabytes:,} MB from {model.address}; licence: {model.licence or 'none is named there'}"
+    size = f"{max(model.megabytes, 1):,} MB"
+    return f"{what}; {size} from {model.address}; licence: {model.licence or 'none is named there'}"
 
 
 def _ask(name: str, told: str, *, as_json: bool) -> None:
@@ -213,7 +214,7 @@ def _describe(one: KnownEncoder, used: str | None) -> Sequence[str]:
     return (
         f"{one.name}{' *' if one.name == used else ''}",
         "yes" if one.here else "no",
-        "?" if one.download_mb is None else f"{one.download_mb:,} MB" if one.download_mb else "none",
+        "?" if one.download_mb is None else "none" if one.kind == "box" else f"{max(one.download_mb, 1):,} MB",
         "?" if one.memory_mb is None else f"{one.memory_mb:,}",
         "?" if one.picture_ms is None else str(one.picture_ms),
         "?" if english is None else f"{english:.1f}",

@@ -23,7 +23,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, cast
 
 from viewfinder.encoders.hub_layouts import choose_files
 from viewfinder.encoders.models import HUB, MB, ListedModel, ModelFile, find_model
@@ -66,7 +66,7 @@ class HubModel:
     @property
     def address(self) -> str:
         """Where it comes from, as people read it."""
-        return f"{HUB}/{self.repository}"
+        return f"{_host(os.environ.get('HF_ENDPOINT', '').strip()) or HUB}/{self.repository}"
 
 
 # -- what is here
@@ -83,19 +83,34 @@ def cache_folder() -> Path:
 
 
 def is_hub_name(name: str) -> bool:
-    """Whether a name can be that of a repository ("owner/model"), and is no folder here."""
+    """Whether a name can be that of a repository ("owner/model", perhaps with "?q8"), and is no folder here."""
+    name, _ = split_precision(name)
     return _NAME.fullmatch(name) is not None and not Path(name).is_dir()
 
 
-def find_snapshot(name: str) -> Path | None:
+def split_precision(name: str) -> tuple[str, str | None]:
+    """A model's name, and the precision after its last "?".
+
+    >>> split_precision("owner/model?q8"), split_precision("owner/model")
+    (('owner/model', 'q8'), ('owner/model', None))
+    """
+    before, mark, precision = name.rpartition("?")
+    return (before, precision) if mark else (name, None)
+
+
+def find_snapshot(name: str, commit: str | None = None) -> Path | None:
     """The folder of a model that is here: of a short name, or of a hub name ("owner/model"); None: it is not here.
 
-    A short name's model is here if all its files are, at their sizes.
+    A short name's model is here if all its files are, at their sizes. `commit`: another than the list's, or than the
+    one that was fetched last.
     """
     if (listed := find_model(name)) is not None:
-        folder = _snapshot(listed.repository, listed.commit)
-        return folder if all(_is_whole(folder, file) for file in listed.files) else None
-    if not is_hub_name(name) or (commit := _read_commit(name)) is None:
+        folder = _snapshot(listed.repository, commit or listed.commit)
+        is_listed = commit in (None, listed.commit)
+        files = listed.files if is_listed else tuple(ModelFile(file.path) for file in listed.files)
+        return folder if all(_is_whole(folder, file) for file in files) else None
+    name, _ = split_precision(name)
+    if not is_hub_name(name) or (commit := commit or _read_commit(name)) is None:
         return None
     folder = _snapshot(name, commit)
     return folder if folder.is_dir() else None
@@ -106,13 +121,13 @@ def is_here(name: str) -> bool:
     if find_model(name) is None and not is_hub_name(name):
         return True
     folder = find_snapshot(name)
-    return folder is not None and bool(find_layout(folder))
+    return folder is not None and bool(find_layout(folder, split_precision(name)[1]))
 
 
-def find_layout(folder: Path) -> str:
+def find_layout(folder: Path, precision: str | None = None) -> str:
     """The layout of a model that lies in a folder ("torch", "transformers.js" ...); empty: there is none in it."""
-    paths = [str(path.relative_to(folder).as_posix()) for path in folder.glob("*/*")]
-    return choose_files([*paths, *(path.name for path in folder.glob("*"))])[0]
+    inner = [path.relative_to(folder).as_posix() for path in folder.glob("*/*")]
+    return choose_files([*inner, *(path.name for path in folder.glob("*"))], precision)[0]
 
 
 def locate_model(name: str, commit: str | None = None) -> tuple[str, str | None]:
@@ -127,14 +142,14 @@ def locate_model(name: str, commit: str | None = None) -> tuple[str, str | None]
     listed = find_model(name)
     if listed is None and not is_hub_name(name):
         return name, None
-    folder = find_snapshot(name)
-    if commit is not None and (folder is None or folder.name != commit):
-        pinned = _snapshot(name if listed is None else listed.repository, commit)
-        folder = pinned if pinned.is_dir() else None
+    folder = find_snapshot(name, commit)
     if folder is None and listed is not None:
         size = f"{listed.describe_size()} from {HUB}/{listed.repository}"
         raise BadInput(f"the encoder {name} is not on this machine ({size}): {WAY_TO_GET.format(name=name)}")
-    return (str(folder), folder.name) if folder is not None and find_layout(folder) else (name, None)
+    _, precision = split_precision(name)
+    if folder is None or not find_layout(folder, precision):
+        return name, None
+    return str(folder) if precision is None else f"{folder}?{precision}", folder.name
 
 
 def list_cached() -> list[tuple[str, Path]]:
@@ -197,15 +212,17 @@ def plan_model(name: str) -> HubModel:
     """
     if (listed := find_model(name)) is not None:
         return _plan_listed(listed)
+    repository, precision = split_precision(name)
     with _explaining(name):
         from huggingface_hub import HfApi
 
-        info: Any = HfApi().model_info(name, files_metadata=True)
+        info: Any = HfApi().model_info(repository, files_metadata=True)
     sizes = {one.rfilename: ModelFile(one.rfilename, one.size, _sha256_of(one)) for one in info.siblings or ()}
-    layout, paths = choose_files(sorted(sizes))
+    layout, paths = choose_files(sorted(sizes), precision)
     if not paths:
+        wanted = "no weights of a known layout" if precision is None else f"no weights in {precision}"
         raise BadInput(
-            f"{HUB}/{name} holds no model that viewfinder can use (no weights of a known layout): "
+            f"{HUB}/{repository} holds no model that viewfinder can use ({wanted}): "
             "`viewfinder encoders` lists some that it can"
         )
     files = tuple(sizes[path] for path in paths)
@@ -213,7 +230,13 @@ def plan_model(name: str) -> HubModel:
     licence = getattr(card, "license", None) if card is not None else None
     total = sum(file.bytes or 0 for file in files)
     return HubModel(
-        name, name, str(info.sha), files, round(total / MB), layout, licence if isinstance(licence, str) else None
+        name,
+        repository,
+        str(info.sha),
+        files,
+        round(total / MB),
+        layout,
+        licence if isinstance(licence, str) else None,
     )
 
 
@@ -300,8 +323,8 @@ def _fetch_file(model: HubModel, file: ModelFile, tell: Callable[[int], None]) -
     """Brings one file into the cache, where it begins as a part beside its place; gives it with its real hash."""
     from filelock import FileLock
     from huggingface_hub import get_hf_file_metadata, hf_hub_download, hf_hub_url
-    from huggingface_hub.utils import build_hf_headers
 
+    utils: Any = import_module("huggingface_hub.utils")
     url = hf_hub_url(model.repository, file.path, revision=model.commit)
     told = get_hf_file_metadata(url)
     etag = str(told.etag or "")
@@ -311,7 +334,9 @@ def _fetch_file(model: HubModel, file: ModelFile, tell: Callable[[int], None]) -
     blobs = _storage(model.repository) / "blobs"
     blobs.mkdir(parents=True, exist_ok=True)
     blob, part = blobs / etag, blobs / f"{etag}.viewfinder.part"
-    headers = {} if _host(told.location) != _host(url) else build_hf_headers()  # no token to where a hub sends one
+    headers = (
+        {} if _host(told.location) != _host(url) else utils.build_hf_headers()
+    )  # no token to where a hub sends one
     with FileLock(f"{part}.lock"):  # two programs must not append to one part
         if not blob.exists():
             if _size(part) > told.size:
@@ -356,7 +381,7 @@ def _verify(model: HubModel, file: ModelFile, content: Path, etag: str) -> str:
 
 
 def _host(url: str) -> str:
-    return url.split("/")[2] if url.count("/") > 2 else ""
+    return url.split("/")[2] if url.count("/") > 1 else ""
 
 
 def _pour(url: str, headers: dict[str, str], part: Path, size: int, tell: Callable[[int], None]) -> None:
@@ -365,9 +390,8 @@ def _pour(url: str, headers: dict[str, str], part: Path, size: int, tell: Callab
     Not by huggingface-hub's own function, which holds back ten megabytes before it writes.
     """
     from huggingface_hub import constants, get_session
-    from huggingface_hub.utils import hf_raise_for_status
 
-    session: Any = get_session()
+    session, utils = get_session(), cast(Any, import_module("huggingface_hub.utils"))
     broken = import_module(type(session).__module__.partition(".")[0]).TransportError
     tries, here = 0, _size(part)
     while here < size:
@@ -378,7 +402,7 @@ def _pour(url: str, headers: dict[str, str], part: Path, size: int, tell: Callab
             with session.stream(
                 "GET", url, headers=asked, follow_redirects=True, timeout=constants.HF_HUB_DOWNLOAD_TIMEOUT
             ) as response:
-                hf_raise_for_status(response)
+                utils.hf_raise_for_status(response)
                 with part.open("ab") as stream:
                     if response.status_code != PARTIAL:  # a server that cannot resume sends it all
                         stream.truncate(0)
