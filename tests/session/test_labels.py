@@ -35,7 +35,7 @@ def vectors() -> np.ndarray:
     said_md = StarterEncoder().words([*SEEN])
     noise_nd = drawn.standard_normal((COUNT, said_md.shape[1])) / 16
     vectors_nd = 0.35 * np.resize(said_md, (COUNT, said_md.shape[1])) + noise_nd
-    return (vectors_nd / np.linalg.norm(vectors_nd, axis=1, keepdims=True)).astype(np.float32)
+    return np.asarray(vectors_nd / np.linalg.norm(vectors_nd, axis=1, keepdims=True), np.float32)
 
 
 def gallery_of(vectors_nd: np.ndarray, *, captioned: bool = False, beside: bool = False) -> Gallery:
@@ -53,7 +53,7 @@ def gallery_of(vectors_nd: np.ndarray, *, captioned: bool = False, beside: bool 
 
 def column(name: str, label: str) -> int:
     facet = next(facet for facet in facets() if facet.name == name)
-    return label_columns()[name].start + facet.labels.index(label)
+    return int(label_columns()[name].start) + facet.labels.index(label)
 
 
 def test_an_encoder_alone_tells_labels_by_their_words(vectors: np.ndarray) -> None:
@@ -105,10 +105,6 @@ def test_the_starters_and_colours_labels_are_as_they_were() -> None:
 # -- from the command to the conversation
 
 
-def _words(*texts: str) -> np.ndarray:
-    return turn_texts(StarterEncoder().words(texts))
-
-
 def draw_scenes(folder: Path, count: int) -> None:
     """Pictures that an encoder of photographs can tell apart: a sun over the sea, trees, a wall."""
     folder.mkdir()
@@ -147,7 +143,12 @@ def test_a_library_of_another_encoder_is_searched_judged_and_asked_about(
         assert library.gallery().scale.words > 2
         assert "who" in library.status()["labels_by_encoder"]
         read: list[int] = []
-        monkeypatch.setattr(PseudoClip, "_many", lambda self, *texts: [read.append(len(texts)), _words(*texts)][1])
+
+        def count_texts(_: PseudoClip, *texts: str) -> np.ndarray:
+            read.append(len(texts))
+            return turn_texts(StarterEncoder().words(texts))
+
+        monkeypatch.setattr(PseudoClip, "_many", count_texts)
         draw_scenes(tmp_path / "more", 1)
         library.add(tmp_path / "more")
         assert library.chat().say("a green meadow").verdict in ("found", "unsure", "nothing")
