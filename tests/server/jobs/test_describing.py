@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from PIL import Image, ImageDraw, ImageFont
 
 from tests.vision_server import Reply, serve_vision
 from viewfinder.library import Library
 from viewfinder.pictures import text_reader
+from viewfinder.pictures.facts.model import Fact
 from viewfinder.server.app import create_app
 from viewfinder.server.settings import ServerSettings
 from viewfinder.testing import tiny_pictures
@@ -72,6 +74,19 @@ def test_a_job_describes_pictures_and_they_say_that_a_machine_did(served: Served
         ]
         facets = client.post(f"{API}/facets", json={}).json()["facets"]
         assert {"caption", "objects", "text"}.isdisjoint(facet["column"] for facet in facets)
+
+
+@pytest.mark.skipif(not text_reader.is_ocr_installed(), reason="the extra ocr is not installed")
+def test_a_job_reads_text_where_the_owner_allows_it(served: Served, empty: Library, tmp_path: Path) -> None:
+    sign = Image.new("RGB", (480, 160), "white")
+    ImageDraw.Draw(sign).text((40, 50), "HARBOUR STREET", font=ImageFont.load_default(40), fill="black")
+    sign.save(tmp_path / "pictures" / "sign.png")
+    empty.add(tmp_path / "pictures", workers=1)
+    with served(read_text=True) as client:
+        told = wait_for_end(client, client.post(f"{API}/describe", json={"text_only": True}).json()["id"])
+    assert (told["state"], told["report"]["described"], told["report"]["with_text"]) == ("done", PICTURES + 1, 1)
+    [row] = [row for row in empty if row.path.name == "sign.png"]
+    assert row.machine[0] == Fact("text", ("HARBOUR STREET",), "read in the picture")
 
 
 def test_a_model_that_is_away_makes_the_job_fail_with_a_reason(served: Served) -> None:

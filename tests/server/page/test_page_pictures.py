@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -98,6 +99,10 @@ def test_what_a_machine_says_of_a_picture_stands_under_its_own_heading(open_page
     with library.store.writing():
         library.store.replace([replace(row, machine=said) for row in library])
     person = open_page(at=own_server)
+    picture, deadline = library.gallery().snapshot.ids[0], time.monotonic() + 120
+    while not any(fact["machine"] for fact in person.api(f"/pictures/{picture}")["known"]):
+        assert time.monotonic() < deadline, "the server follows the library"
+        time.sleep(0.2)
     person.say("a seal plays the piano")
     person.page.locator("vf-grid .pick").first.focus()
     person.page.keyboard.press("Space")
