@@ -130,7 +130,7 @@ def test_a_library_of_another_encoder_is_searched_judged_and_asked_about(
 ) -> None:
     draw_scenes(tmp_path / "pictures", 36)
     with viewfinder.open(tmp_path / "clip.vf", encoder="pseudo_clip:PseudoClip") as library:
-        library.add(tmp_path / "pictures")
+        library.add(tmp_path / "pictures", without_starter=True)
         assert library.status()["labels_by_encoder"] == [], "nothing was told yet, and status loads no encoder"
         chat = library.chat()
         found = chat.say("a brick wall")

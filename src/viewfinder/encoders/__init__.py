@@ -27,6 +27,9 @@ __all__ = [
 SHORT_NAMES = ("clip", "clip-laion", "siglip", "siglip2", "multilingual")
 """The names of `models.toml`, which is not read for others."""
 
+SETTINGS = ("config.json", "open_clip_config.json", "modules.json", "visual.onnx")
+"""Files of which every folder of a model has one."""
+
 PLUGINS = Plugins("encoder", "viewfinder.encoders", Encoder, ("starter", *SHORT_NAMES))
 
 
@@ -44,6 +47,7 @@ def load_encoder(
         BadInput: a model of the short list was not fetched; another package's encoder cannot be imported, or is not an
             encoder; else as `load_onnx_encoder` and `load_transformers_encoder`.
     """
+    name = name if pin is not None else name_encoder(name)
     if name == "starter":
         from viewfinder.encoders.starter import StarterEncoder
 
@@ -76,11 +80,14 @@ def load_encoder(
 def name_encoder(name: str) -> str:
     """The name under which a library keeps an encoder: that of a folder is its absolute path.
 
+    A folder that is called like a model of the short list is meant by that name where it holds a model.
+
     >>> name_encoder("starter"), name_encoder("openai/clip-vit-base-patch32")
     ('starter', 'openai/clip-vit-base-patch32')
     """
     is_plain = bool(name) and not {"/", "\\", "~"}.intersection(name)
-    if not name or (is_plain and (name in PLUGINS.names() or is_place_of_class(name))):
+    is_known = is_plain and (name in PLUGINS.names() or is_place_of_class(name))
+    if not name or (is_known and not (name in SHORT_NAMES and any((Path(name) / file).is_file() for file in SETTINGS))):
         return name
     place, mark, choice = name.partition("?")  # a folder may be followed by what is chosen of it
     folder = Path(place).expanduser()
