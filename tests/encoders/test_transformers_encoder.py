@@ -22,30 +22,21 @@ from hypothesis import strategies as st
 from jaxtyping import Float
 from PIL import Image
 from safetensors.torch import load_file, save_file
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 from transformers.models.blip.image_processing_pil_blip import BlipImageProcessorPil
 from transformers.models.clip.image_processing_pil_clip import CLIPImageProcessorPil
 from transformers.models.siglip.image_processing_pil_siglip import SiglipImageProcessorPil
 from transformers.models.siglip2.image_processing_pil_siglip2 import Siglip2ImageProcessorPil
 
+from tests.encoders.tiny_checkpoints import VISION, edit_json, save_blip, save_clip, save_siglip, save_siglip2
 from viewfinder.encoders.base import Encoder, Pixels, grid_boxes
 from viewfinder.encoders.checkpoints import pool_regions
+from viewfinder.encoders.families.clip import CLIP
 from viewfinder.encoders.transformers import TransformersEncoder, load_transformers_encoder
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.evaluation import Plan, evaluate
 from viewfinder.testing import check_encoder, tiny_pictures
 
 KINDS = ("clip", "siglip", "siglip2", "blip")
-LETTERS = [chr(code) for code in range(ord("a"), ord("z") + 1)]
-VISION = {
-    "hidden_size": 32,
-    "intermediate_size": 64,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "patch_size": 8,
-    "initializer_range": 0.5,  # larger than in life, so that pictures and texts differ visibly
-}
-TEXT = {**VISION, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
 SIZES = [(60, 80), (3, 100), (1, 1), (200, 90), (3, 3), (48, 48), (52, 52), (90, 200), (49, 47), (64, 64)]
 TEXTS = ["a dog", "a brown dog runs in the snow", "", "dog " * 300, "Ein Hund, 2 Katzen!"]
 
@@ -54,7 +45,7 @@ TEXTS = ["a dog", "a brown dog runs in the snow", "", "dog " * 300, "Ein Hund, 2
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     root = tmp_path_factory.mktemp("checkpoints")
     torch.manual_seed(0)
-    for kind, save in {"clip": _clip, "siglip": _siglip, "siglip2": _siglip2, "blip": _blip}.items():
+    for kind, save in {"clip": save_clip, "siglip": save_siglip, "siglip2": save_siglip2, "blip": save_blip}.items():
         save(root / kind)
     return {kind: root / kind for kind in KINDS}
 
@@ -70,80 +61,6 @@ def copied(folders: dict[str, Path], tmp_path: Path) -> Callable[[str], Path]:
         return Path(shutil.copytree(folders[kind], tmp_path / kind))
 
     return copy
-
-
-def _clip(folder: Path) -> None:
-    tokens = ["<|startoftext|>", "<|endoftext|>", *LETTERS, *(letter + "</w>" for letter in LETTERS), "do"]
-    vocabulary = {token: row for row, token in enumerate(tokens)}
-    merges: Any = [("d", "o")]
-    transformers.CLIPTokenizer(vocab=vocabulary, merges=merges, model_max_length=77).save_pretrained(folder)
-    text = {**TEXT, "vocab_size": len(vocabulary), "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 1}
-    config = transformers.CLIPConfig(text_config=text, vision_config={**VISION, "image_size": 48}, projection_dim=16)
-    transformers.CLIPModel(config).save_pretrained(folder)
-    CLIPImageProcessorPil(size={"shortest_edge": 48}, crop_size={"height": 48, "width": 48}).save_pretrained(folder)
-
-
-def _siglip(folder: Path) -> None:
-    pieces = [("</s>", 0.0), ("<unk>", -10.0), ("▁", -2.0), *((letter, -3.0) for letter in LETTERS)]
-    tokenizer = Tokenizer(models.Unigram(pieces, unk_id=1))
-    tokenizer.normalizer = normalizers.Lowercase()
-    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
-    tokenizer.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 0)])
-    wrap: Any = transformers.PreTrainedTokenizerFast
-    wrap(
-        tokenizer_object=tokenizer, eos_token="</s>", unk_token="<unk>", pad_token="</s>", model_max_length=64
-    ).save_pretrained(folder)
-    # The checkpoints on the hub name this class, which needs sentencepiece, and give the model no mask.
-    _edit(folder / "tokenizer_config.json", tokenizer_class="SiglipTokenizer", model_input_names=["input_ids"])
-    # 52 is no multiple of 8, as 384 is none of 14 in siglip-so400m-patch14-384.
-    vision = {**VISION, "image_size": 52}
-    config = transformers.SiglipConfig(text_config={**TEXT, "vocab_size": len(pieces)}, vision_config=vision)
-    transformers.SiglipModel(config).save_pretrained(folder)
-    SiglipImageProcessorPil(size={"height": 52, "width": 52}).save_pretrained(folder)
-
-
-def _siglip2(folder: Path) -> None:
-    tokens = ["<pad>", "<eos>", "<bos>", "<unk>", "<mask>", "▁", *LETTERS]
-    transformers.Siglip2Tokenizer(
-        vocab={token: row for row, token in enumerate(tokens)},
-        merges=[],
-        model_max_length=64,
-        padding_side="right",
-        model_input_names=["input_ids"],
-    ).save_pretrained(folder)
-    config = transformers.Siglip2Config(
-        text_config={**TEXT, "vocab_size": len(tokens)}, vision_config={**VISION, "num_patches": 36}
-    )
-    transformers.Siglip2Model(config).save_pretrained(folder)
-    Siglip2ImageProcessorPil(patch_size=8, max_num_patches=36).save_pretrained(folder)
-
-
-def _blip(folder: Path) -> None:
-    tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *LETTERS, *("##" + letter for letter in LETTERS)]
-    vocabulary = {token: row for row, token in enumerate(tokens)}
-    transformers.BertTokenizer(vocab=vocabulary, model_max_length=512).save_pretrained(folder)
-    transformers.BlipForImageTextRetrieval(_blip_config(len(tokens))).save_pretrained(folder)
-    BlipImageProcessorPil(size={"height": 48, "width": 48}).save_pretrained(folder)
-
-
-def _blip_config(rows: int) -> transformers.BlipConfig:
-    text = {
-        **TEXT,
-        "vocab_size": rows,
-        "encoder_hidden_size": 32,
-        "max_position_embeddings": 64,
-        "sep_token_id": 3,
-    }
-    return transformers.BlipConfig(
-        text_config=text,
-        vision_config={**VISION, "image_size": 48},
-        image_text_hidden_size=16,
-        projection_dim=16,
-    )
-
-
-def _edit(file: Path, **values: Any) -> None:
-    file.write_text(json.dumps({**json.loads(file.read_text()), **values}))
 
 
 def _pictures(sizes: list[tuple[int, int]] = SIZES) -> list[Pixels]:
@@ -364,7 +281,7 @@ def _clip_frame(processor: Any, width: int, height: int) -> tuple[float, float, 
     """First and last corner of the boxes, by an encoder without a network: boxes need none."""
     encoder = object.__new__(TransformersEncoder)
     config = transformers.CLIPConfig(vision_config={**VISION, "image_size": 48})
-    encoder._checkpoint = type("Parts", (), {"config": config, "pixels": processor})()
+    encoder._checkpoint = type("Parts", (), {"config": config, "pixels": processor, "family": CLIP})()
     boxes_r4 = encoder.region_boxes(width, height)
     x0, y0, x1, y1 = (float(v) for v in (*boxes_r4[0, :2], *boxes_r4[-1, 2:]))
     return x0, y0, x1, y1
@@ -464,7 +381,7 @@ def test_a_weight_too_many_is_refused_by_name(copied: Callable[[str], Path]) -> 
 
 def test_a_weight_of_another_shape_is_refused_by_name(copied: Callable[[str], Path]) -> None:
     folder = copied("clip")
-    _edit(folder / "config.json", projection_dim=8)
+    edit_json(folder / "config.json", projection_dim=8)
     line = _refused(folder, EncoderMismatch)
     assert "2 weights of another shape (text_projection.weight, visual_projection.weight)" in line
 
@@ -516,10 +433,11 @@ def test_a_truncated_file_is_refused(file: str, part: str, copied: Callable[[str
 
 def test_another_architecture_is_refused_with_those_that_can_be_used(copied: Callable[[str], Path]) -> None:
     folder = copied("clip")
-    _edit(folder / "config.json", model_type="bert")
+    edit_json(folder / "config.json", model_type="bert")
     line = _refused(folder)
     assert line.endswith(
-        "is of model type 'bert', which viewfinder cannot use: give one of type blip, clip, siglip, siglip2"
+        "is of model type 'bert', which viewfinder cannot use: give one of type "
+        "align, altclip, blip, chinese_clip, clip, metaclip_2, siglip, siglip2"
     )
 
 
@@ -540,7 +458,7 @@ def test_the_tokenizer_of_another_model_is_refused(copied: Callable[[str], Path]
 
 def test_an_image_processor_of_another_size_is_refused(copied: Callable[[str], Path]) -> None:
     folder = copied("blip")
-    _edit(folder / "preprocessor_config.json", size={"height": 64, "width": 64})
+    edit_json(folder / "preprocessor_config.json", size={"height": 64, "width": 64})
     assert "makes inputs of (3, 64, 64), the model wants (3, 48, 48)" in _refused(folder, EncoderMismatch)
 
 

@@ -1,18 +1,14 @@
-"""Checkpoints of CLIP, SigLIP, SigLIP 2 and BLIP: found, checked, loaded strictly, identified, and what they compute.
+"""Checkpoints of vision-language models: found, checked, loaded strictly, identified.
 
-A checkpoint is a hub name or a local folder. Every failure becomes one line of `BadInput` (it cannot be loaded) or
-`EncoderMismatch` (its numbers are not those of the model that it claims to be). What distinguishes the architectures is
-defined once, as a `Family`; `transformers.py` here does the rest.
+A checkpoint is a hub name or a local folder: of transformers, of open_clip, or of sentence-transformers around a CLIP.
+Every failure becomes one line of `BadInput` (it cannot be loaded) or `EncoderMismatch` (its numbers are not those of
+the model that it claims to be). What distinguishes the architectures is in `families`; `transformers.py` here does the
+rest.
 
 How a region's vector is made: the patch tokens of the last layer are averaged in each cell of a 6 x 6 grid, and each
-average takes the path of the global vector (CLIP, Radford et al. 2021; SigLIP, Zhai et al. 2023; BLIP, Li et al. 2022):
+average takes the path of the global vector, which each family defines.
 
-- clip: post-layernorm, then the visual projection, as the class token does.
-- siglip, siglip2: the tokens come out of the post-layernorm; each average goes on its own through the attention pooling
-  head, whose weights over one token are 1: value and output projection, then the head's MLP.
-- blip: the tokens come out of the post-layernorm; each average goes through `vision_proj`, as the class token does.
-
-Axes: b pictures, n texts or regions, h x w patches, c width inside the model, d width of the shared space. In torch.
+In torch.
 """
 
 from __future__ import annotations
@@ -22,133 +18,31 @@ import json
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
-from pathlib import Path
-from typing import Any, Literal
+from pathlib import Path, PurePosixPath
+from typing import Any
 
 import torch
-from jaxtyping import Float
-from torch import Tensor
-from torch.nn import functional
 
-from viewfinder.encoders.base import REGIONS
+from viewfinder.encoders.families import FAMILIES, OPEN_CLIP, Family, encode_regions, open_clip, pool_regions
 from viewfinder.errors import BadInput, EncoderMismatch, ViewfinderError
 
-Inputs = Mapping[str, Tensor]
+__all__ = [
+    "Checkpoint",
+    "CheckpointSource",
+    "encode_regions",
+    "explain_failures",
+    "find_checkpoint",
+    "load_checkpoint",
+    "load_tokenizer",
+    "load_whole",
+    "pool_regions",
+    "silence_transformers",
+]
+
 Network = Any
 """A transformers model: its towers are attributes, which torch types as `Tensor | Module`."""
-
-GRID_SIDE = 6
-
-
-@dataclass(frozen=True)
-class TowerOutput:
-    """The output of a vision tower for a batch; the patch grids of SigLIP 2 differ in shape by picture."""
-
-    global_bd: Float[Tensor, "b d"]
-    patches: tuple[Float[Tensor, "_h _w c"], ...]
-
-
-@dataclass(frozen=True)
-class Family:
-    """One architecture; `network` is its class in transformers, `pad` how texts were padded in training."""
-
-    network: str
-    pad: Literal["longest", "max_length"]
-    width: Callable[[Any], int]
-    look: Callable[[Network, Inputs], TowerOutput]
-    region: Callable[[Network, Float[Tensor, "n c"]], Float[Tensor, "n d"]]
-    read: Callable[[Network, Inputs], Float[Tensor, "n d"]]
-
-
-def encode_regions(network: Network, family: Family, looked: TowerOutput) -> Float[Tensor, "b r d"]:
-    """36 region vectors per picture, row by row (not yet of unit length)."""
-    pooled_nc = torch.cat([pool_regions(patches_hwc) for patches_hwc in looked.patches])
-    vectors_nd = family.region(network, pooled_nc)
-    return vectors_nd.reshape(-1, REGIONS, vectors_nd.shape[-1])
-
-
-def pool_regions(patches_hwc: Float[Tensor, "h w c"]) -> Float[Tensor, "r c"]:
-    """The mean of the patches under each cell of a 6 x 6 grid.
-
-    Where 6 does not divide h or w, neighbouring cells share the patches on their border.
-    """
-    cells_cyx = functional.adaptive_avg_pool2d(patches_hwc.permute(2, 0, 1), GRID_SIDE)
-    return cells_cyx.flatten(1).T
-
-
-def _look_clip(network: Network, inputs: Inputs) -> TowerOutput:
-    seen = network.vision_model(pixel_values=inputs["pixel_values"])
-    return TowerOutput(network.visual_projection(seen.pooler_output), _split_square(seen.last_hidden_state[:, 1:]))
-
-
-def _look_siglip(network: Network, inputs: Inputs) -> TowerOutput:
-    seen = network.vision_model(pixel_values=inputs["pixel_values"])
-    return TowerOutput(seen.pooler_output, _split_square(seen.last_hidden_state))
-
-
-def _look_siglip2(network: Network, inputs: Inputs) -> TowerOutput:
-    names = ("pixel_values", "pixel_attention_mask", "spatial_shapes")
-    seen = network.vision_model(**{name: inputs[name] for name in names})
-    shapes: list[tuple[int, int]] = inputs["spatial_shapes"].tolist()
-    # What follows the h * w patches of a picture is padding.
-    patches = [
-        tokens_lc[: h * w].reshape(h, w, -1) for tokens_lc, (h, w) in zip(seen.last_hidden_state, shapes, strict=True)
-    ]
-    return TowerOutput(seen.pooler_output, tuple(patches))
-
-
-def _look_blip(network: Network, inputs: Inputs) -> TowerOutput:
-    # Not `pooler_output`: that has been through the post-layernorm twice, and the ITC head does not use it.
-    tokens_blc = network.vision_model(pixel_values=inputs["pixel_values"]).last_hidden_state
-    return TowerOutput(network.vision_proj(tokens_blc[:, 0]), _split_square(tokens_blc[:, 1:]))
-
-
-def _read_blip(network: Network, inputs: Inputs) -> Float[Tensor, "n d"]:
-    tokens_nlc = network.text_encoder(**inputs).last_hidden_state
-    return network.text_proj(tokens_nlc[:, 0])  # type: ignore[no-any-return]
-
-
-def _read_texts(network: Network, inputs: Inputs) -> Float[Tensor, "n d"]:
-    return network.get_text_features(**inputs).pooler_output  # type: ignore[no-any-return]
-
-
-def _split_square(tokens_blc: Float[Tensor, "b l c"]) -> tuple[Float[Tensor, "_h _w c"], ...]:
-    b, length, c = tokens_blc.shape
-    side = round(length**0.5)
-    return tuple(tokens_blc.reshape(b, side, side, c))
-
-
-def _siglip_width(config: Any) -> int:
-    return int(config.vision_config.hidden_size)
-
-
-def _siglip_region(network: Network, pooled_nc: Float[Tensor, "n c"]) -> Float[Tensor, "n d"]:
-    return network.vision_model.head(pooled_nc[:, None, :])  # type: ignore[no-any-return]
-
-
-FAMILIES: dict[str, Family] = {
-    "clip": Family(
-        "CLIPModel",
-        "longest",
-        lambda config: int(config.projection_dim),
-        _look_clip,
-        lambda network, pooled_nc: network.visual_projection(network.vision_model.post_layernorm(pooled_nc)),
-        _read_texts,
-    ),
-    "siglip": Family("SiglipModel", "max_length", _siglip_width, _look_siglip, _siglip_region, _read_texts),
-    "siglip2": Family("Siglip2Model", "max_length", _siglip_width, _look_siglip2, _siglip_region, _read_texts),
-    "blip": Family(
-        "BlipForImageTextRetrieval",
-        "longest",
-        lambda config: int(config.image_text_hidden_size),
-        _look_blip,
-        lambda network, pooled_nc: network.vision_proj(pooled_nc),
-        _read_blip,
-    ),
-}
-
 
 RECIPE = "1"
 """Part of every version: increase it when the code here computes other numbers from the same files."""
@@ -158,15 +52,18 @@ WEIGHT_FILES = (
     "model.safetensors.index.json",
     "pytorch_model.bin",
     "pytorch_model.bin.index.json",
+    *open_clip.WEIGHT_FILES,
 )
-"""The files that transformers looks for, in its order."""
+"""The files that transformers looks for, in its order; then those of open_clip."""
 
 TOKENIZER_FILES = ("tokenizer.json", "vocab.json", "vocab.txt", "spiece.model", "tokenizer.model")
 """The files of a tokenizer; the first that exists counts (`merges.txt` goes with `vocab.json`)."""
 
 PROCESSOR = "the image processor (preprocessor_config.json)"
 
-SETTING_FILES = ("config.json", "preprocessor_config.json", "processor_config.json", "tokenizer_config.json")
+SETTING_FILES = (
+    "config.json", "preprocessor_config.json", "processor_config.json", "tokenizer_config.json", open_clip.SETTINGS,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -229,8 +126,10 @@ class Checkpoint:
     tokenizer: Any
 
 
-def load_checkpoint(name_or_path: str) -> Checkpoint:
+def load_checkpoint(name_or_path: str, called: str | None = None) -> Checkpoint:
     """Loads the checkpoint in a folder, or of that name on the hub (or in the hub's cache on this machine).
+
+    `called`: its name, where that is not the folder's.
 
     Raises:
         BadInput: nothing there, not a model, an unsupported architecture, a file missing or unreadable.
@@ -239,15 +138,20 @@ def load_checkpoint(name_or_path: str) -> Checkpoint:
     from transformers import AutoImageProcessor
 
     source = find_checkpoint(name_or_path)
+    if called is not None:
+        source = replace(source, name=called)
     with silence_transformers():
         model_type, source = _read_model_type(source)
         family = FAMILIES[model_type]
-        network = _load_network(source, family)
-        with explain_failures(source, PROCESSOR):
-            load: Callable[..., Any] = AutoImageProcessor.from_pretrained
-            pixels = load(source.location, **source.options, backend="pil")
-        tokenizer = _load_tokenizer(source)
-        _check_parts(source, network.config, pixels, tokenizer)
+        if model_type == OPEN_CLIP:
+            network, pixels = _load_open_clip(source)
+        else:
+            network = _load_network(source, family)
+            with explain_failures(source, PROCESSOR):
+                load: Callable[..., Any] = AutoImageProcessor.from_pretrained
+                pixels = load(source.location, **source.options, backend="pil")
+        tokenizer = _load_tokenizer(source, model_type)
+        _check_parts(source, family, network.config, pixels, tokenizer)
         with explain_failures(source, "the files"):
             version = _compute_version(source)
     return Checkpoint(f"{model_type}:{source.name}", version, family, network.config, network, pixels, tokenizer)
@@ -263,9 +167,8 @@ def find_checkpoint(name_or_path: str) -> CheckpointSource:
     if not name_or_path:
         raise BadInput("the encoder's name is empty: give a model folder, or a hub name such as owner/model")
     if path.is_dir():
-        if not (path / "config.json").is_file():
-            raise BadInput(f"{path} is no model folder (no config.json): give the folder that save_pretrained wrote")
-        return CheckpointSource(path.resolve().name, path)
+        inner = path if (path / "config.json").is_file() else _find_inner(path)
+        return CheckpointSource(path.resolve().name, inner)
     if path.is_file():
         raise BadInput(f"{path} is a file: give the model folder around it, or a hub name such as owner/model")
     if name_or_path.startswith(("/", ".", "~")) or name_or_path.count("/") > 1 or "\\" in name_or_path:
@@ -273,20 +176,110 @@ def find_checkpoint(name_or_path: str) -> CheckpointSource:
     return CheckpointSource(name_or_path, None)
 
 
+def _find_inner(folder: Path) -> Path:
+    """Where the model lies in a folder without a config.json: of open_clip, or of sentence-transformers.
+
+    Raises:
+        BadInput: there is none, or none that can be used; the line says what is there instead.
+    """
+    if (folder / open_clip.SETTINGS).is_file():
+        return folder
+    if (folder / MODULES).is_file():
+        return _find_module(folder)
+    if any((folder / name).is_file() for name in open_clip.WEIGHT_FILES):
+        raise BadInput(f"{folder} has weights of open_clip, and no {open_clip.SETTINGS}: fetch that file too")
+    raise BadInput(f"{folder} is no model folder (no config.json): give the folder that save_pretrained wrote")
+
+
+MODULES = "modules.json"
+
+
+def _find_module(folder: Path) -> Path:
+    """The folder of the CLIP in a model of sentence-transformers, which lists its parts in modules.json."""
+    try:
+        listed = json.loads((folder / MODULES).read_text(encoding="utf-8"))
+        parts = [(str(one["type"]).rpartition(".")[2], str(one.get("path", ""))) for one in listed]
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise BadInput(f"{folder}/{MODULES} cannot be read ({type(error).__name__}): fetch the folder again") from error
+    places = [path for kind, path in parts if kind == "CLIPModel"]
+    if len(parts) != 1 or not places or ".." in PurePosixPath(places[0]).parts:
+        kinds = ", ".join(kind for kind, _ in parts[:5]) or "nothing"
+        raise BadInput(
+            f"{folder} is a model of sentence-transformers of {kinds}: "
+            "only one of a CLIPModel alone reads pictures and words"
+        )
+    if not (folder / places[0] / "config.json").is_file():
+        raise BadInput(f"{folder} is not whole ({places[0]}/config.json is missing): fetch the folder again")
+    return folder / places[0]
+
+
 def _read_model_type(source: CheckpointSource) -> tuple[str, CheckpointSource]:
     """The architecture that config.json names, and the source pinned to the commit that it was read from."""
     from transformers import PretrainedConfig
 
+    if source.folder is not None and not (source.folder / "config.json").is_file():
+        return OPEN_CLIP, source
     with explain_failures(source, "config.json"):
         local = source.folder is not None
         data, _ = PretrainedConfig.get_config_dict(source.location, local_files_only=local, revision=source.commit)
     if not data:
         raise BadInput(f"{source.location} has no config.json, so it is no model: {source.way_out}")
-    model_type, known = data.get("model_type"), ", ".join(sorted(FAMILIES))
-    if model_type not in FAMILIES:
+    model_type, known = data.get("model_type"), ", ".join(sorted(FAMILIES.keys() - {OPEN_CLIP}))
+    if model_type is None and source.folder is not None and (source.folder / open_clip.SETTINGS).is_file():
+        return OPEN_CLIP, source
+    if model_type is None:
+        raise BadInput(f"{source.called}: {_explain_typeless(source, data)}: give one of type {known}")
+    if model_type not in FAMILIES.keys() - {OPEN_CLIP}:
         what = f"{source.location} is of model type {model_type!r}"
         raise BadInput(f"{what}, which viewfinder cannot use: give one of type {known}")
     return model_type, CheckpointSource(source.name, source.folder, data.get("_commit_hash"))
+
+
+def _explain_typeless(source: CheckpointSource, data: Mapping[str, Any]) -> str:
+    """What a folder whose config.json names no model type seems to be."""
+    if source.folder is not None and any(source.folder.glob("*/model.onnx")):
+        return "its config.json is Immich's, and visual/model.onnx or textual/model.onnx beside it is missing"
+    if "model_cfg" in data or "vision_cfg" in data:
+        return "its config.json is open_clip's: call that file open_clip_config.json, as the hub does"
+    return "its config.json names no model_type, so it is none that transformers wrote"
+
+
+def _load_open_clip(source: CheckpointSource) -> tuple[Network, Any]:
+    """The CLIP in a folder of open_clip, and what prepares pictures for it.
+
+    Raises:
+        BadInput: other towers than open_clip's own; a file missing or damaged.
+        EncoderMismatch: as `_load_network`.
+    """
+    from transformers import CLIPConfig, CLIPModel
+
+    assert source.folder is not None
+    with explain_failures(source, open_clip.SETTINGS):
+        settings = json.loads((source.folder / open_clip.SETTINGS).read_text(encoding="utf-8"))
+        config = CLIPConfig(**open_clip.convert_settings(source.called, settings))
+        pixels = open_clip.make_pixels(source.called, settings, config.vision_config.image_size)
+    files = [source.folder / name for name in open_clip.WEIGHT_FILES if (source.folder / name).is_file()]
+    if not files:
+        raise BadInput(
+            f"{source.called} has no weights (none of {', '.join(open_clip.WEIGHT_FILES)}): {source.way_out}"
+        )
+    with explain_failures(source, "the weights"):
+        network: Network = CLIPModel(config)
+        given, wanted = open_clip.convert_weights(open_clip.read_weights(files[0])), network.state_dict()
+        shapes = {key for key in given.keys() & wanted.keys() if given[key].shape != wanted[key].shape}
+        fitting = {key: given[key].float() for key in given.keys() & wanted.keys() - shapes}
+        network.load_state_dict(fitting, strict=False)
+    constant = {key for key in wanted if key.endswith("position_ids")}
+    _refuse_wrong_weights(
+        source,
+        "CLIP of open_clip",
+        {
+            "missing weights": sorted(wanted.keys() - given.keys() - constant),
+            "unknown weights": sorted(given.keys() - wanted.keys()),
+            "weights of another shape": sorted(shapes),
+        },
+    )
+    return network.eval(), pixels
 
 
 def _load_network(source: CheckpointSource, family: Family) -> Network:
@@ -313,22 +306,28 @@ def _load_network(source: CheckpointSource, family: Family) -> Network:
         "weights of another shape": sorted(key for key, *_ in report["mismatched_keys"]),
         "unreadable weights": [str(message).splitlines()[0] for message in report.get("error_msgs", ())],
     }
-    some = {kind: ", ".join([*keys[:3], *(["..."] if len(keys) > 3 else [])]) for kind, keys in wrong.items()}
-    said = [f"{len(keys)} {kind} ({some[kind]})" for kind, keys in wrong.items() if keys]
-    if said:
-        what = f"{source.location} does not hold a whole {family.network}: {'; '.join(said)}"
-        raise EncoderMismatch(f"{what}; give a checkpoint that was saved from {family.network}")
+    _refuse_wrong_weights(source, family.network, wrong)
     if getattr(network.config.vision_config, "vision_use_head", True) is False:
         what = f"{source.location} has no pooling head (vision_use_head is false)"
         raise BadInput(f"{what}, so it gives no vector for a whole picture: give a model with the head")
     return network.eval()
 
 
-def _load_tokenizer(source: CheckpointSource) -> Any:
-    """The tokenizer as transformers makes it, except for SigLIP's.
+def _refuse_wrong_weights(source: CheckpointSource, network: str, wrong: Mapping[str, list[str]]) -> None:
+    some = {kind: ", ".join([*keys[:3], *(["..."] if len(keys) > 3 else [])]) for kind, keys in wrong.items()}
+    said = [f"{len(keys)} {kind} ({some[kind]})" for kind, keys in wrong.items() if keys]
+    if said:
+        what = f"{source.location} does not hold a whole {network}: {'; '.join(said)}"
+        raise EncoderMismatch(f"{what}; give a checkpoint that was saved from {network}")
+
+
+def _load_tokenizer(source: CheckpointSource, model_type: str) -> Any:
+    """The tokenizer as transformers makes it, except for those of SigLIP and SigLIP 2.
 
     `SiglipTokenizer` needs the sentencepiece package; the tokenizer.json beside it is equivalent, so that is read,
-    whether or not sentencepiece is installed.
+    whether or not sentencepiece is installed. SigLIP 2 learnt from texts in small letters (transformers' own
+    `Siglip2Tokenizer`, and github.com/huggingface/transformers/pull/43101); its checkpoints of fixed size are of type
+    "siglip" and name Gemma's tokenizer, which leaves capitals as they are: theirs are made small here.
     """
     from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
@@ -341,10 +340,21 @@ def _load_tokenizer(source: CheckpointSource) -> Any:
         named = json.loads(settings.read_text(encoding="utf-8")).get("tokenizer_class") if settings else None
         if str(named).removesuffix("Fast") == "SiglipTokenizer" and source.file("tokenizer.json"):
             return PreTrainedTokenizerFast.from_pretrained(source.location, **source.options)
-        return AutoTokenizer.from_pretrained(source.location, **source.options)
+        found: Any = AutoTokenizer.from_pretrained(source.location, **source.options)
+        if model_type == "siglip" and "Gemma" in f"{named} {type(found).__name__}":
+            _make_letters_small(found)
+        return found
 
 
-def _check_parts(source: CheckpointSource, config: Any, pixels: Any, tokenizer: Any) -> None:
+def _make_letters_small(tokenizer: Any) -> None:
+    from tokenizers import normalizers
+
+    backend = tokenizer.backend_tokenizer
+    steps = [normalizers.Lowercase(), *([backend.normalizer] if backend.normalizer is not None else [])]
+    backend.normalizer = normalizers.Sequence(steps)
+
+
+def _check_parts(source: CheckpointSource, family: Family, config: Any, pixels: Any, tokenizer: Any) -> None:
     """Raises EncoderMismatch if tokenizer or image processor belong to another model."""
     from PIL import Image
 
@@ -355,6 +365,8 @@ def _check_parts(source: CheckpointSource, config: Any, pixels: Any, tokenizer: 
     with explain_failures(source, PROCESSOR):
         values = pixels(images=[Image.new("RGB", (64, 48))], return_tensors="np")["pixel_values"]
     made, vision = tuple(int(size) for size in values.shape[1:]), config.vision_config
+    if family.any_size:
+        return
     in_patches = "spatial_shapes" in pixels.model_input_names
     side = vision.patch_size if in_patches else vision.image_size
     wanted = (vision.num_channels * side * side,) if in_patches else (3, side, side)

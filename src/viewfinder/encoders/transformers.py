@@ -1,4 +1,4 @@
-"""CLIP, SigLIP, SigLIP 2 and BLIP (its ITC head) as encoders, given by hub name or local folder.
+"""CLIP and its kin, SigLIP, SigLIP 2, ALIGN and BLIP (its ITC head) as encoders, given by hub name or local folder.
 
 >>> encoder = load("openai/clip-vit-base-patch32")                                          # doctest: +SKIP
 >>> encoder.pictures([pixels]).global_bd @ encoder.words(["a red boat", "a dog"]).T         # doctest: +SKIP
@@ -30,15 +30,15 @@ MAX_ASPECT = 32
 """If sides differ by more than this factor, the ends, which the crop drops, are cut off first."""
 
 
-def load_transformers_encoder(name_or_path: str) -> TransformersEncoder:
-    """Loads the encoder in a local folder, or of that name on the hub.
+def load_transformers_encoder(name_or_path: str, called: str | None = None) -> TransformersEncoder:
+    """Loads the encoder in a local folder, or of that name on the hub; `called`: its name, if not the folder's.
 
     A folder is read without network access; a hub name is fetched or taken from the hub's cache, as transformers does
     it (with `HF_HUB_OFFLINE=1` only from the cache). Errors as `load_checkpoint`.
     """
     from viewfinder.encoders.checkpoints import load_checkpoint
 
-    return TransformersEncoder(load_checkpoint(name_or_path))
+    return TransformersEncoder(load_checkpoint(name_or_path, called))
 
 
 class TransformersEncoder:
@@ -59,8 +59,9 @@ class TransformersEncoder:
         self.calibration: Calibration | None = None
         self.vocabulary: Vocabulary | None = None
         self._checkpoint = checkpoint
-        places = int(checkpoint.config.text_config.max_position_embeddings)
-        self._text_length: int = min(int(checkpoint.tokenizer.model_max_length), places)
+        family, text = checkpoint.family, checkpoint.config.text_config
+        places = int(text.max_position_embeddings) - family.reserved_places
+        self._text_length: int = min(int(checkpoint.tokenizer.model_max_length), places, family.max_tokens or places)
 
     def pictures(self, batch: Sequence[Pixels], *, regions: bool = False) -> Encoded:
         """Unit vectors of upright pictures, and of their 36 regions (see `checkpoints` and `region_boxes`)."""
@@ -85,7 +86,7 @@ class TransformersEncoder:
         return unit_rows(np.asarray(raw_nd, np.float32))
 
     def words(self, texts: Sequence[str]) -> Float[np.ndarray, "n d"]:
-        """Unit vectors of texts, cut at the model's length (CLIP 77, SigLIP 64, BLIP 512 tokens).
+        """Unit vectors of texts, cut at the model's length (CLIP 77, SigLIP and ALIGN 64, BLIP 512 tokens).
 
         SigLIP was trained on texts padded to its full length, and gets them so.
         """
@@ -144,13 +145,17 @@ class TransformersEncoder:
         if getattr(processor, "do_center_crop", False):
             left = (new_width - processor.crop_size["width"]) // 2
             top = (new_height - processor.crop_size["height"]) // 2
-        covered = vision.image_size // vision.patch_size * vision.patch_size
+        if self._checkpoint.family.any_size:
+            seen_side = processor.crop_size if getattr(processor, "do_center_crop", False) else processor.size
+            across, down = int(seen_side["width"]), int(seen_side["height"])
+        else:
+            across = down = vision.image_size // vision.patch_size * vision.patch_size
         scale_x, scale_y = new_width / width, new_height / height
         return (
             max(0.0, left / scale_x),
             max(0.0, top / scale_y),
-            min(float(width), (left + covered) / scale_x),
-            min(float(height), (top + covered) / scale_y),
+            min(float(width), (left + across) / scale_x),
+            min(float(height), (top + down) / scale_y),
         )
 
     def _pixel_inputs(self, some: Sequence[Pixels]) -> Mapping[str, Any]:
@@ -160,7 +165,8 @@ class TransformersEncoder:
         for pixels in some:
             height, width = pixels.shape[:2]
             top = left = 0
-            if getattr(processor, "do_center_crop", False):
+            shortest: Any = getattr(processor.size, "shortest_edge", None)
+            if getattr(processor, "do_center_crop", False) and shortest is not None:
                 # With 224 on its short side, a picture of 1 x 60,000 pixels would take 9 GB: its middle is enough.
                 longest = MAX_ASPECT * min(height, width)
                 top, left = max(0, height - longest) // 2, max(0, width - longest) // 2
