@@ -199,7 +199,7 @@ class AsOpenClip:
         short, width, height = 48, *image.size
         size = (short, int(short * height / width)) if width <= height else (int(short * width / height), short)
         scaled = image.resize(size, Image.Resampling.BICUBIC)
-        left, top = (size[0] - 48) // 2, (size[1] - 48) // 2
+        left, top = round((size[0] - 48) / 2), round((size[1] - 48) / 2)  # torchvision's CenterCrop
         values = np.asarray(scaled.crop((left, top, left + 48, top + 48)), np.float32) / 255
         cfg = OPEN_CLIP_CONFIG["preprocess_cfg"]
         values = (values - np.float32(cfg["mean"])) / np.float32(cfg["std"])
@@ -220,7 +220,8 @@ def test_a_folder_of_open_clip_gives_the_vectors_of_its_own_model(
     model = save_open_clip(tmp_path / "open", as_bin=as_bin, quick_gelu=quick_gelu)
     reference, encoder = AsOpenClip(model, tmp_path / "open"), load_transformers_encoder(str(tmp_path / "open"))
     assert encoder.name == "open_clip:open"
-    some = [one for one in pictures() if min(one.shape[:2]) > 2]
+    odd = np.random.default_rng(8).integers(0, 256, (5, 7, 3), dtype=np.uint8)  # 48 x 67 when scaled: 9.5 to cut off
+    some = [*pictures(), odd]
     expected_bd = np.stack([reference.picture(one) for one in some])
     np.testing.assert_allclose(encoder.pictures(some).global_bd, expected_bd, atol=1e-4)
     expected_nd = np.stack([reference.text(one) for one in TEXTS])

@@ -119,8 +119,6 @@ def make_pixels(called: str, settings: Mapping[str, Any], size: int) -> Any:
     Raises:
         BadInput: pictures are prepared in another way.
     """
-    from transformers.models.clip.image_processing_pil_clip import CLIPImageProcessorPil
-
     given = settings.get("preprocess_cfg")
     cfg: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
     mode, filter_name = cfg.get("resize_mode") or "shortest", cfg.get("interpolation") or "bicubic"
@@ -128,7 +126,7 @@ def make_pixels(called: str, settings: Mapping[str, Any], size: int) -> Any:
     if mode not in ("shortest", "squash") or resample is None:
         raise BadInput(f"{called}: pictures of it are scaled by {mode!r} and {filter_name!r}, which viewfinder cannot")
     whole = {"height": size, "width": size}
-    return CLIPImageProcessorPil(
+    return _cropper()(
         size=whole if mode == "squash" else {"shortest_edge": size},
         do_center_crop=mode != "squash",
         crop_size=whole,
@@ -136,6 +134,22 @@ def make_pixels(called: str, settings: Mapping[str, Any], size: int) -> Any:
         image_mean=list(cfg.get("mean") or MEAN),
         image_std=list(cfg.get("std") or STD),
     )
+
+
+def _cropper() -> Any:
+    """The class of the image processor: transformers' for CLIP, but the crop begins where torchvision's does."""
+    from transformers.models.clip.image_processing_pil_clip import CLIPImageProcessorPil
+
+    class OpenClipPixels(CLIPImageProcessorPil):  # type: ignore[misc]
+        def center_crop(self, image: Any, size: Any, **_: Any) -> Any:
+            """A crop that begins at the nearest pixel, of two the even one; transformers takes the one before."""
+            height, width = image.shape[-2:]
+            if height < size.height or width < size.width:
+                return super().center_crop(image, size)
+            top, left = round((height - size.height) / 2), round((width - size.width) / 2)
+            return image[..., top : top + size.height, left : left + size.width]
+
+    return OpenClipPixels
 
 
 def read_weights(file: Path) -> dict[str, Tensor]:
