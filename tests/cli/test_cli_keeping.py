@@ -105,10 +105,10 @@ def test_the_doctor_finds_a_broken_library(viewfinder: Run, library: Path) -> No
 
 
 def test_the_doctor_names_the_extras_that_are_whole(viewfinder: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    extras = {"train": frozenset({"torch", "a_package_nobody_has"}), "hub": frozenset({"torch"})}
+    extras = {"train": frozenset({"torch", "a_package_nobody_has"}), "torch": frozenset({"torch"})}
     monkeypatch.setattr("viewfinder.cli.doctor.EXTRAS", extras)
     found = {check["name"]: check["detail"] for check in viewfinder("doctor", "--json").json["checks"]}
-    assert found["extras"] == "installed: hub"
+    assert found["extras"] == "installed: torch"
 
 
 def test_bench_measures_find_beside_its_parts(viewfinder: Run, indexed: Path) -> None:

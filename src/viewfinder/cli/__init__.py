@@ -8,6 +8,7 @@ library   add, find, values, status, failures, remove, prune, verify, repair, tu
 chat      chat, demo; terminal: the prompt, typed: lines and scripts to turns, turns: what a turn came to
 serve     serve, review, token
 data      world, construct, dialogues
+models    encoders; and the question before a model is fetched
 train     train, features; evaluate: evaluate, compare; doctor: doctor, bench
 """
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from viewfinder.cli.ending import FAILED, QUARANTINED, Interrupts, explain_error
+from viewfinder.cli.models import YesOption, fetch_if_asked
 from viewfinder.cli.options import (
     CountOption,
     JsonOption,
@@ -56,7 +57,10 @@ def add(
     paths: Annotated[list[Path] | None, typer.Argument(metavar="PATH...", help="Folders and picture files.")] = None,
     *,
     library: LibraryOption = None,
-    encoder: Annotated[str | None, option("NAME|PATH", "The encoder of a new library. [default: starter]")] = None,
+    encoder: Annotated[
+        str | None, option("NAME|PATH", "The encoder of a new library (see `encoders`). [default: starter]")
+    ] = None,
+    yes: YesOption = False,
     captions: Annotated[
         Path | None, option("TABLE|DIR", "Their captions: CSV, JSON, Parquet, a published set.")
     ] = None,
@@ -94,6 +98,7 @@ def add(
                 raise BadInput(f"{url}: pictures are not fetched from the web: download them, and add their folder")
             advice = "give the path itself, not its URL" if root.parts[:1] == ("file:",) else "check the path"
             raise BadInput(f"{root}: no such file or folder; {advice}")
+    encoder = _take_encoder(library_folder(library), encoder, yes=yes, as_json=as_json, dry_run=dry_run)
     with _open_or_make_library(library_folder(library), encoder, new=bool(roots), dry_run=dry_run) as collection:
         if dry_run:
             report = collection.add(
@@ -118,6 +123,22 @@ def add(
         print_note("viewfinder: stopped after a whole batch; nothing is lost, the same command goes on from here")
         return FAILED
     return QUARANTINED if report.quarantined and not dry_run else 0
+
+
+def _take_encoder(folder: Path, encoder: str | None, *, yes: bool, as_json: bool, dry_run: bool) -> str | None:
+    """The encoder as it was named, after its model was fetched; a dry run of a new library does without it."""
+    from viewfinder.encoders.hub import is_here
+    from viewfinder.store.settings import SETTINGS, read_settings
+
+    file = folder / SETTINGS
+    name = read_settings(file).encoder if encoder is None and file.exists() else encoder
+    if name in (None, "starter") or is_here(name):
+        return encoder
+    if dry_run:
+        print_note(f"viewfinder: the encoder {name} is not on this machine; nothing is fetched in a dry run")
+        return encoder if file.exists() else None
+    fetch_if_asked(name, yes=yes, as_json=as_json)
+    return encoder
 
 
 def _build_index(library: Library, *, as_json: bool) -> None:
