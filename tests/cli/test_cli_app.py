@@ -30,6 +30,7 @@ VERBS = [
     "verify",
     "repair",
     "doctor",
+    "encoders",
     "demo",
     "token",
     "world",

@@ -179,7 +179,7 @@ def test_the_list_says_what_is_here_and_what_each_costs(
     lines = told.out.splitlines()
     assert [line.split()[0] for line in lines[1 : 2 + len(SHORT_NAMES)]] == ["starter", *SHORT_NAMES]
     clip = next(line for line in lines if line.startswith("clip "))
-    assert clip.split()[1:6] == ["no", "156", "MB", "62", "59.4"]
+    assert clip.split()[1:6] == ["no", "156", "MB", "1,004", "62"]
     data = viewfinder("encoders", "--json").json
     by_name: dict[str, Any] = {one["name"]: one for one in data["encoders"]}
     assert by_name["starter"]["here"] is True
@@ -227,6 +227,22 @@ def test_a_killed_download_goes_on_from_there(hub: Hub, tmp_path: Path) -> None:
 
 
 # -- the list itself
+
+
+def test_the_page_of_encoders_has_the_figures_of_the_list() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "encoders.md").read_text(encoding="utf-8")
+    languages = ("English", "German", "French", "Spanish", "Russian", "Arabic", "Finnish")
+    assert {name for model in list_models().values() for name in model.recall} == set(languages)
+    for model in list_models().values():
+        milliseconds = "" if model.picture_ms is None else model.picture_ms
+        cells = (f"`{model.name}`", model.title, model.describe_size(), model.memory_mb, milliseconds, model.languages)
+        assert tidy(f"| {' | '.join(map(str, cells))} | {model.licence} |") in tidy(page)
+        recalls = [f"{model.recall[name]:.1f}" if name in model.recall else "" for name in languages]
+        assert tidy(f"| `{model.name}` | {' | '.join(recalls)} |") in tidy(page)
+
+
+def tidy(text: str) -> str:
+    return " ".join(text.split())
 
 
 def test_every_model_of_the_list_is_whole() -> None:

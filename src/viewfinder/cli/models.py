@@ -74,10 +74,12 @@ def encoders(
     if as_json:
         print_json({"encoders": [asdict(one) for one in known], "library": str(folder), "used": used})
         return 0
-    columns = ("encoder", "here", "download", "ms a picture", "recall", "languages", "licence")
+    columns = ("encoder", "here", "download", "memory", "ms a picture", "recall", "languages", "licence")
     print_table(columns, [_describe(one, used) for one in known])
     print_line()
-    print_line("recall: English texts on Crossmodal-3600, of the model in full precision. `--json` has more.")
+    print_line(
+        "memory (MiB) and recall (English, Crossmodal-3600): of the model in full precision, as Immich measured it"
+    )
     if used is not None:
         print_line(f"* is the encoder of {folder}. A library is made with one: viewfinder add FOLDER --encoder NAME")
     return 0
@@ -212,6 +214,7 @@ def _describe(one: KnownEncoder, used: str | None) -> Sequence[str]:
         f"{one.name}{' *' if one.name == used else ''}",
         "yes" if one.here else "no",
         "?" if one.download_mb is None else f"{one.download_mb:,} MB" if one.download_mb else "none",
+        "?" if one.memory_mb is None else f"{one.memory_mb:,}",
         "?" if one.picture_ms is None else str(one.picture_ms),
         "?" if english is None else f"{english:.1f}",
         one.languages or "?",

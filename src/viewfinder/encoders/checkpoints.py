@@ -325,8 +325,8 @@ def _load_tokenizer(source: CheckpointSource, model_type: str) -> Any:
     """The tokenizer as transformers makes it, except for those of SigLIP and SigLIP 2.
 
     `SiglipTokenizer` needs the sentencepiece package; the tokenizer.json beside it is equivalent, so that is read,
-    whether or not sentencepiece is installed. SigLIP 2 learnt from texts in small letters (transformers' own
-    `Siglip2Tokenizer`, and github.com/huggingface/transformers/pull/43101); its checkpoints of fixed size are of type
+    whether or not sentencepiece is installed. SigLIP 2 learnt from texts in small letters (as does transformers' own
+    tokenizer for NaFlex: github.com/huggingface/transformers/pull/43101); its checkpoints of fixed size are of type
     "siglip" and name Gemma's tokenizer, which leaves capitals as they are: theirs are made small here.
     """
     from transformers import AutoTokenizer, PreTrainedTokenizerFast
