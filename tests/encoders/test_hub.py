@@ -23,6 +23,7 @@ from viewfinder.encoders.hub import (
     plan_model,
     read_record,
 )
+from viewfinder.encoders.hub_layouts import choose_files
 from viewfinder.encoders.models import ListedModel, ModelFile
 from viewfinder.errors import BadInput, DownloadFailed
 
@@ -236,6 +237,51 @@ def test_a_repository_without_a_model_is_refused(hub: Hub) -> None:
     hub.files["tiny/words"] = {"README.md": b"# words", "pickled.pkl": b"x"}
     with pytest.raises(BadInput, match="tiny/words holds no model that viewfinder can use"):
         plan_model("tiny/words")
+
+
+def test_a_precision_after_the_name_is_the_one_that_is_fetched(hub: Hub) -> None:
+    more = {f"onnx/{tower}_model_quantized.onnx": b"8 bits of " + tower.encode() for tower in ("vision", "text")}
+    hub.files["tiny/model"] |= more
+    hub.files["tiny/model"] |= {
+        "onnx/vision_model_fp16.onnx": b"half",
+        "onnx/vision_model_quantized.onnx_data": b"more",
+    }
+    assert VISION in {file.path for file in plan_model("tiny/model").files}
+    folder = fetch_model(plan_model("tiny/model?q8"))
+    expected = {*more, "config.json", "tokenizer.json", "onnx/vision_model_quantized.onnx_data"}
+    assert set(content(folder)) == expected
+    assert (is_here("tiny/model?q8"), is_here("tiny/model?fp32")) == (True, False)
+    assert locate_model("tiny/model?q8") == f"{folder}?q8"
+    assert locate_model("tiny/model") == str(folder)
+    with pytest.raises(BadInput, match=r"holds no model that viewfinder can use \(no weights in fp16\)"):
+        plan_model("tiny/model?fp16")
+
+
+@pytest.mark.parametrize(
+    ("paths", "layout", "chosen"),
+    [
+        (["visual/model.onnx", "textual/model.onnx", "textual/tokenizer.json", "visual/model.armnn", "visual/fp16/a",
+          "visual/0b1c-weights", "config.json", "README.md"], "Immich",
+         {"visual/model.onnx", "textual/model.onnx", "textual/tokenizer.json", "visual/0b1c-weights", "config.json"}),
+        (["visual.onnx", "textual.onnx", "tokenizer/vocab.json", "notes.txt"], "rclip",
+         {"visual.onnx", "textual.onnx", "tokenizer/vocab.json"}),
+        (["onnx/model_quantized.onnx", "onnx/decoder.onnx", "config.json"], "transformers.js",
+         {"onnx/model_quantized.onnx", "config.json"}),
+        (["config.json", "model.safetensors", "pytorch_model.bin", "tf_model.h5", "vocab.json"], "torch",
+         {"config.json", "model.safetensors", "vocab.json"}),
+        (["pytorch_model.bin.index.json", "pytorch_model-00001-of-00002.bin", "pytorch_model-00002-of-00002.bin",
+          "model-00001-of-00009.safetensors"], "torch",
+         {"pytorch_model.bin.index.json", "pytorch_model-00001-of-00002.bin", "pytorch_model-00002-of-00002.bin"}),
+        (["open_clip_config.json", "open_clip_pytorch_model.bin", "open_clip_model.safetensors"], "torch",
+         {"open_clip_config.json", "open_clip_model.safetensors"}),
+        (["modules.json", "0_CLIPModel/model.safetensors", "0_CLIPModel/config.json", "config_sentence.json"], "torch",
+         {"modules.json", "0_CLIPModel/model.safetensors", "0_CLIPModel/config.json"}),
+        (["README.md", "onnx/vision_model.onnx", "visual/model.onnx"], "", set()),
+    ],
+)  # fmt: skip
+def test_of_each_layout_only_what_it_needs_is_chosen(paths: list[str], layout: str, chosen: set[str]) -> None:
+    found, files = choose_files(paths)
+    assert (found, set(files)) == (layout, chosen)
 
 
 @pytest.mark.parametrize("path", ["../../outside.onnx", "/etc/passwd", "a\\b"])

@@ -32,8 +32,8 @@ app = typer.Typer(
 )
 
 VERBS = (
-    add, find, values, show, chat, serve, status, failures, remove, prune, verify, repair, doctor, encoders, demo, token,
-    world, construct, review, features, tune, train, dialogues, evaluate, compare, bench,
+    add, find, values, show, chat, serve, status, failures, remove, prune, verify, repair, doctor, encoders, demo,
+    token, world, construct, review, features, tune, train, dialogues, evaluate, compare, bench,
 )  # fmt: skip
 
 for verb in VERBS:

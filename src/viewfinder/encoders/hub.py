@@ -83,19 +83,32 @@ def cache_folder() -> Path:
 
 
 def is_hub_name(name: str) -> bool:
-    """Whether a name can be that of a repository ("owner/model"), and is no folder here."""
+    """Whether a name can be that of a repository ("owner/model", perhaps with "?q8"), and is no folder here."""
+    name, _ = split_precision(name)
     return _NAME.fullmatch(name) is not None and not Path(name).is_dir()
 
 
-def find_snapshot(name: str) -> Path | None:
+def split_precision(name: str) -> tuple[str, str | None]:
+    """A model's name, and the precision after its last "?".
+
+    >>> split_precision("owner/model?q8"), split_precision("owner/model")
+    (('owner/model', 'q8'), ('owner/model', None))
+    """
+    before, mark, precision = name.rpartition("?")
+    return (before, precision) if mark else (name, None)
+
+
+def find_snapshot(name: str, commit: str | None = None) -> Path | None:
     """The folder of a model that is here: of a short name, or of a hub name ("owner/model"); None: it is not here.
 
-    A short name's model is here if all its files are, at their sizes.
+    A short name's model is here if all its files are, at their sizes. `commit`: another than the list's, or than the
+    one that was fetched last.
     """
     if (listed := find_model(name)) is not None:
-        folder = _snapshot(listed.repository, listed.commit)
+        folder = _snapshot(listed.repository, commit or listed.commit)
         return folder if all(_is_whole(folder, file) for file in listed.files) else None
-    if not is_hub_name(name) or (commit := _read_commit(name)) is None:
+    name, _ = split_precision(name)
+    if not is_hub_name(name) or (commit := commit or _read_commit(name)) is None:
         return None
     folder = _snapshot(name, commit)
     return folder if folder.is_dir() else None
@@ -106,16 +119,16 @@ def is_here(name: str) -> bool:
     if find_model(name) is None and not is_hub_name(name):
         return True
     folder = find_snapshot(name)
-    return folder is not None and bool(find_layout(folder))
+    return folder is not None and bool(find_layout(folder, split_precision(name)[1]))
 
 
-def find_layout(folder: Path) -> str:
+def find_layout(folder: Path, precision: str | None = None) -> str:
     """The layout of a model that lies in a folder ("torch", "transformers.js" ...); empty: there is none in it."""
-    paths = [str(path.relative_to(folder).as_posix()) for path in folder.glob("*/*")]
-    return choose_files([*paths, *(path.name for path in folder.glob("*"))])[0]
+    inner = [path.relative_to(folder).as_posix() for path in folder.glob("*/*")]
+    return choose_files([*inner, *(path.name for path in folder.glob("*"))], precision)[0]
 
 
-def locate_model(name: str) -> str:
+def locate_model(name: str, commit: str | None = None) -> str:
     """What is to be loaded for an encoder's name: the folder of a model that was fetched, else the name itself.
 
     So no hub is asked for what is here, and it stays what it was when it was fetched.
@@ -126,11 +139,14 @@ def locate_model(name: str) -> str:
     listed = find_model(name)
     if listed is None and not is_hub_name(name):
         return name
-    folder = find_snapshot(name)
+    folder = find_snapshot(name, commit)
     if folder is None and listed is not None:
         size = f"{listed.describe_size()} from {HUB}/{listed.repository}"
         raise BadInput(f"the encoder {name} is not on this machine ({size}): {WAY_TO_GET.format(name=name)}")
-    return str(folder) if folder is not None and find_layout(folder) else name
+    _, precision = split_precision(name)
+    if folder is None or not find_layout(folder, precision):
+        return name
+    return str(folder) if precision is None else f"{folder}?{precision}"
 
 
 def list_cached() -> list[tuple[str, Path]]:
@@ -193,15 +209,17 @@ def plan_model(name: str) -> HubModel:
     """
     if (listed := find_model(name)) is not None:
         return _plan_listed(listed)
+    repository, precision = split_precision(name)
     with _explaining(name):
         from huggingface_hub import HfApi
 
-        info: Any = HfApi().model_info(name, files_metadata=True)
+        info: Any = HfApi().model_info(repository, files_metadata=True)
     sizes = {one.rfilename: ModelFile(one.rfilename, one.size, _sha256_of(one)) for one in info.siblings or ()}
-    layout, paths = choose_files(sorted(sizes))
+    layout, paths = choose_files(sorted(sizes), precision)
     if not paths:
+        wanted = "no weights of a known layout" if precision is None else f"no weights in {precision}"
         raise BadInput(
-            f"{HUB}/{name} holds no model that viewfinder can use (no weights of a known layout): "
+            f"{HUB}/{repository} holds no model that viewfinder can use ({wanted}): "
             "`viewfinder encoders` lists some that it can"
         )
     files = tuple(sizes[path] for path in paths)
@@ -209,7 +227,13 @@ def plan_model(name: str) -> HubModel:
     licence = getattr(card, "license", None) if card is not None else None
     total = sum(file.bytes or 0 for file in files)
     return HubModel(
-        name, name, str(info.sha), files, round(total / MB), layout, licence if isinstance(licence, str) else None
+        name,
+        repository,
+        str(info.sha),
+        files,
+        round(total / MB),
+        layout,
+        licence if isinstance(licence, str) else None,
     )
 
 
