@@ -75,7 +75,7 @@ def pool_regions(patches_hwc: Float[Tensor, "h w c"]) -> Float[Tensor, "r c"]:
 def split_square(tokens_blc: Float[Tensor, "b l c"]) -> tuple[Float[Tensor, "_h _w c"], ...]:
     """The tokens of square pictures as grids of patches."""
     b, length, c = tokens_blc.shape
-    side = round(length**0.5)
+    side = round(int(length) ** 0.5)  # a tensor while it is exported
     return tuple(tokens_blc.reshape(b, side, side, c))
 
 
