@@ -86,7 +86,7 @@ def test_where_nobody_can_be_asked_one_line_says_what_would_be_fetched(
 ) -> None:
     outcome = viewfinder("add", drawn_pictures, "--library", tmp_path / "new", "--encoder", "clip")
     assert (outcome.code, outcome.out, outcome.err.count("\n")) == (2, "", 1)
-    assert "clip: a tiny CLIP, for letters; 0 MB from huggingface.co/tiny/clip; licence: MIT (ours)." in outcome.err
+    assert "clip: a tiny CLIP, for letters; 1 MB from huggingface.co/tiny/clip; licence: MIT (ours)." in outcome.err
     assert "repeat with --yes to fetch it" in outcome.err
     assert hub.asked == []
     assert not (tmp_path / "new").exists()

@@ -48,6 +48,7 @@ def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Hub]:
 def point_at(served: Hub, monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
     """Makes huggingface-hub and us use this hub, as HF_ENDPOINT and HF_HUB_CACHE do where a program starts."""
     monkeypatch.setenv("HF_HUB_CACHE", str(cache))
+    monkeypatch.delenv("HF_ENDPOINT", raising=False)
     constants: Any = huggingface_hub.constants
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(cache))
     monkeypatch.setattr(constants, "ENDPOINT", served.endpoint)
@@ -226,6 +227,12 @@ def test_offline_nothing_is_asked_and_the_line_says_so(hub: Hub, monkeypatch: py
     with pytest.raises(BadInput, match="tiny/model is not on this machine, and HF_HUB_OFFLINE forbids fetching it"):
         plan_model("tiny/model")
     assert hub.asked == []
+
+
+def test_a_mirror_is_named_where_a_model_would_come_from_it(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert plan_model("tiny/model").address == "huggingface.co/tiny/model"
+    monkeypatch.setenv("HF_ENDPOINT", "https://mirror.example")
+    assert plan_model("tiny/model").address == "mirror.example/tiny/model"
 
 
 def test_a_name_that_the_hub_does_not_know_is_refused(hub: Hub) -> None:

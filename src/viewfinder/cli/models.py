@@ -137,7 +137,8 @@ def describe_download(model: HubModel) -> str:
 
     listed = find_model(model.name)
     what = f"{model.name}: {listed.title}, for {listed.languages}" if listed is not None else model.name
-    return f"{what}; {model.megabytes:,} MB from {model.address}; licence: {model.licence or 'none is named there'}"
+    size = f"{max(model.megabytes, 1):,} MB"
+    return f"{what}; {size} from {model.address}; licence: {model.licence or 'none is named there'}"
 
 
 def _ask(name: str, told: str, *, as_json: bool) -> None:
@@ -213,7 +214,7 @@ def _describe(one: KnownEncoder, used: str | None) -> Sequence[str]:
     return (
         f"{one.name}{' *' if one.name == used else ''}",
         "yes" if one.here else "no",
-        "?" if one.download_mb is None else f"{one.download_mb:,} MB" if one.download_mb else "none",
+        "?" if one.download_mb is None else "none" if one.kind == "box" else f"{max(one.download_mb, 1):,} MB",
         "?" if one.memory_mb is None else f"{one.memory_mb:,}",
         "?" if one.picture_ms is None else str(one.picture_ms),
         "?" if english is None else f"{english:.1f}",

@@ -23,7 +23,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, cast
 
 from viewfinder.encoders.hub_layouts import choose_files
 from viewfinder.encoders.models import HUB, MB, ListedModel, ModelFile, find_model
@@ -66,7 +66,7 @@ class HubModel:
     @property
     def address(self) -> str:
         """Where it comes from, as people read it."""
-        return f"{HUB}/{self.repository}"
+        return f"{_host(os.environ.get('HF_ENDPOINT', '').strip()) or HUB}/{self.repository}"
 
 
 # -- what is here
@@ -320,8 +320,8 @@ def _fetch_file(model: HubModel, file: ModelFile, tell: Callable[[int], None]) -
     """Brings one file into the cache, where it begins as a part beside its place; gives it with its real hash."""
     from filelock import FileLock
     from huggingface_hub import get_hf_file_metadata, hf_hub_download, hf_hub_url
-    from huggingface_hub.utils import build_hf_headers
 
+    utils: Any = import_module("huggingface_hub.utils")
     url = hf_hub_url(model.repository, file.path, revision=model.commit)
     told = get_hf_file_metadata(url)
     etag = str(told.etag or "")
@@ -331,7 +331,9 @@ def _fetch_file(model: HubModel, file: ModelFile, tell: Callable[[int], None]) -
     blobs = _storage(model.repository) / "blobs"
     blobs.mkdir(parents=True, exist_ok=True)
     blob, part = blobs / etag, blobs / f"{etag}.viewfinder.part"
-    headers = {} if _host(told.location) != _host(url) else build_hf_headers()  # no token to where a hub sends one
+    headers = (
+        {} if _host(told.location) != _host(url) else utils.build_hf_headers()
+    )  # no token to where a hub sends one
     with FileLock(f"{part}.lock"):  # two programs must not append to one part
         if not blob.exists():
             if _size(part) > told.size:
@@ -385,9 +387,8 @@ def _pour(url: str, headers: dict[str, str], part: Path, size: int, tell: Callab
     Not by huggingface-hub's own function, which holds back ten megabytes before it writes.
     """
     from huggingface_hub import constants, get_session
-    from huggingface_hub.utils import hf_raise_for_status
 
-    session: Any = get_session()
+    session, utils = get_session(), cast(Any, import_module("huggingface_hub.utils"))
     broken = import_module(type(session).__module__.partition(".")[0]).TransportError
     tries, here = 0, _size(part)
     while here < size:
@@ -398,7 +399,7 @@ def _pour(url: str, headers: dict[str, str], part: Path, size: int, tell: Callab
             with session.stream(
                 "GET", url, headers=asked, follow_redirects=True, timeout=constants.HF_HUB_DOWNLOAD_TIMEOUT
             ) as response:
-                hf_raise_for_status(response)
+                utils.hf_raise_for_status(response)
                 with part.open("ab") as stream:
                     if response.status_code != PARTIAL:  # a server that cannot resume sends it all
                         stream.truncate(0)
