@@ -378,7 +378,7 @@ def _verify(model: HubModel, file: ModelFile, content: Path, etag: str) -> str:
 
 
 def _host(url: str) -> str:
-    return url.split("/")[2] if url.count("/") > 2 else ""
+    return url.split("/")[2] if url.count("/") > 1 else ""
 
 
 def _pour(url: str, headers: dict[str, str], part: Path, size: int, tell: Callable[[int], None]) -> None:
