@@ -313,9 +313,12 @@ def test_no_token_goes_to_the_host_that_large_files_come_from(hub: Hub, monkeypa
     from tests.encoders.hub_server import Handler
 
     before = Handler._answer
-    monkeypatch.setattr(
-        Handler, "_answer", lambda self: (seen.append((self.path, self.headers.get("Authorization"))), before(self))[1]
-    )
+
+    def answer(handler: Handler) -> None:
+        seen.append((handler.path, handler.headers.get("Authorization")))
+        before(handler)
+
+    monkeypatch.setattr(Handler, "_answer", answer)
     fetch_model(plan_model("tiny/model"))
     assert {given for path, given in seen if path.startswith("/cdn/")} == {None}
     assert "Bearer hf_secret" in {given for path, given in seen if "/resolve/" in path}

@@ -47,6 +47,7 @@ NETWORKS: dict[str, Any] = {
     "metaclip_2": transformers.MetaClip2Model,
     "align": transformers.AlignModel,
 }
+IMAGE_PROCESSOR: Any = transformers.AutoImageProcessor
 LENGTHS = {"chinese_clip": 64, "altclip": 64, "metaclip_2": 77, "align": 64}
 KINDS = tuple(SAVERS)
 
@@ -81,7 +82,7 @@ def test_pictures_get_the_vectors_of_the_documented_processor_and_model(
     kind: str, folders: dict[str, Path], encoders: dict[str, TransformersEncoder]
 ) -> None:
     model = NETWORKS[kind].from_pretrained(folders[kind]).eval()
-    processor = transformers.AutoImageProcessor.from_pretrained(folders[kind], backend="pil")
+    processor = IMAGE_PROCESSOR.from_pretrained(folders[kind], backend="pil")
     made = [processor(images=Image.fromarray(one), return_tensors="pt") for one in pictures()]
     expected_bd = np.concatenate([unit(model.get_image_features(**one).pooler_output) for one in made])
     np.testing.assert_allclose(encoders[kind].pictures(pictures()).global_bd, expected_bd, atol=1e-4)
@@ -112,8 +113,8 @@ def test_each_keeps_the_contract_of_an_encoder(kind: str, encoders: dict[str, Tr
 def test_a_region_of_align_is_the_mean_of_the_places_under_it(
     folders: dict[str, Path], encoders: dict[str, TransformersEncoder]
 ) -> None:
-    model = transformers.AlignModel.from_pretrained(folders["align"]).eval()
-    processor = transformers.AutoImageProcessor.from_pretrained(folders["align"], backend="pil")
+    model = NETWORKS["align"].from_pretrained(folders["align"]).eval()
+    processor = IMAGE_PROCESSOR.from_pretrained(folders["align"], backend="pil")
     picture = pictures()[0]
     last_chw = model.vision_model(**processor(images=Image.fromarray(picture), return_tensors="pt")).last_hidden_state[
         0
@@ -141,7 +142,8 @@ def test_capitals_are_nothing_to_siglip_2_of_fixed_size_as_in_its_training(
 ) -> None:
     words = encoders["siglip2-fixed"].words(["A Red DOG", "a red dog"])
     np.testing.assert_array_equal(words[0], words[1])
-    model: Any = transformers.SiglipModel.from_pretrained(folders["siglip2-fixed"]).eval()
+    network: Any = transformers.SiglipModel
+    model = network.from_pretrained(folders["siglip2-fixed"]).eval()
     tokenizer = transformers.AutoTokenizer.from_pretrained(folders["siglip2-fixed"])
 
     def as_documented(text: str) -> Float[np.ndarray, "n d"]:
@@ -203,12 +205,13 @@ class AsOpenClip:
         values = np.asarray(scaled.crop((left, top, left + 48, top + 48)), np.float32) / 255
         cfg = OPEN_CLIP_CONFIG["preprocess_cfg"]
         values = (values - np.float32(cfg["mean"])) / np.float32(cfg["std"])
-        return unit(self.model.visual(torch.from_numpy(values).permute(2, 0, 1)[None].float()))[0]
+        vectors = unit(self.model.visual(torch.from_numpy(values).permute(2, 0, 1)[None].float()))
+        return np.asarray(vectors[0])
 
     def text(self, text: str) -> Float[np.ndarray, " d"]:
         ids = self.tokenizer(text, truncation=True, max_length=77)["input_ids"]
         padded = torch.tensor([[*ids, *[0] * (77 - len(ids))]])  # open_clip pads with 0 to the full length
-        return unit(self.model.encode_text(padded))[0]
+        return np.asarray(unit(self.model.encode_text(padded))[0])
 
 
 @pytest.mark.parametrize("quick_gelu", [True, False])

@@ -186,6 +186,7 @@ def save_align(folder: Path) -> None:
     network = transformers.AlignModel(config)
     for module in network.modules():  # as after a training: nothing of a picture would be left otherwise
         if isinstance(module, nn.BatchNorm2d):
+            assert module.running_mean is not None and module.running_var is not None
             nn.init.normal_(module.running_mean, 0, 0.1)
             nn.init.uniform_(module.running_var, 0.02, 0.1)
     network.save_pretrained(folder)
@@ -245,7 +246,7 @@ class Block(nn.Module):
     def forward(self, x: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
         normed = self.ln_1(x)
         x = x + self.attn(normed, normed, normed, need_weights=False, attn_mask=mask)[0]
-        return x + self.mlp(self.ln_2(x))
+        return x + self.mlp(self.ln_2(x))  # type: ignore[no-any-return]
 
 
 class Stack(nn.Module):

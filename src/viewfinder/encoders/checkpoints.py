@@ -256,7 +256,7 @@ def _load_open_clip(source: CheckpointSource) -> tuple[Network, Any]:
     assert source.folder is not None
     with explain_failures(source, open_clip.SETTINGS):
         settings = json.loads((source.folder / open_clip.SETTINGS).read_text(encoding="utf-8"))
-        config = CLIPConfig(**open_clip.convert_settings(source.called, settings))
+        config: Any = CLIPConfig(**open_clip.convert_settings(source.called, settings))
         pixels = open_clip.make_pixels(source.called, settings, config.vision_config.image_size)
     files = [source.folder / name for name in open_clip.WEIGHT_FILES if (source.folder / name).is_file()]
     if not files:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from torch import Tensor
 
@@ -59,7 +59,7 @@ def convert_settings(called: str, settings: Mapping[str, Any]) -> dict[str, Any]
     model = settings.get("model_cfg")
     if not isinstance(model, Mapping):
         raise BadInput(f"{called}: {SETTINGS} has no model_cfg: give a folder that open_clip wrote")
-    vision, text = model.get("vision_cfg"), model.get("text_cfg")
+    vision, text = (model.get(name) for name in ("vision_cfg", "text_cfg"))
     if not isinstance(vision, Mapping) or not isinstance(text, Mapping) or not isinstance(vision.get("layers"), int):
         _refuse(called, "a network other than a ViT beside a text transformer")
     for cfg, known in ((model, MODEL_KEYS), (vision, VISION_KEYS), (text, TEXT_KEYS)):
@@ -105,7 +105,7 @@ def _make_settings(model: Mapping[str, Any], vision: Mapping[str, Any], text: Ma
     }
 
 
-def _refuse(called: str, what: str) -> None:
+def _refuse(called: str, what: str) -> NoReturn:
     raise BadInput(
         f"{called} is an open_clip model with {what}, which viewfinder does not convert: "
         "take its copy in an ONNX layout "
@@ -138,9 +138,11 @@ def make_pixels(called: str, settings: Mapping[str, Any], size: int) -> Any:
 
 def _cropper() -> Any:
     """The class of the image processor: transformers' for CLIP, but the crop begins where torchvision's does."""
-    from transformers.models.clip.image_processing_pil_clip import CLIPImageProcessorPil
+    from transformers.models.clip import image_processing_pil_clip
 
-    class OpenClipPixels(CLIPImageProcessorPil):  # type: ignore[misc]
+    base: Any = image_processing_pil_clip.CLIPImageProcessorPil
+
+    class OpenClipPixels(base):  # type: ignore[misc]
         def center_crop(self, image: Any, size: Any, **_: Any) -> Any:
             """A crop that begins at the nearest pixel, of two the even one; transformers takes the one before."""
             height, width = image.shape[-2:]
