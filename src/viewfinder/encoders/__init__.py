@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from viewfinder.encoders.base import REGIONS, Calibration, Encoded, Encoder, Pixels, Vocabulary, grid_boxes
-from viewfinder.encoders.models import SHORT_NAMES
 from viewfinder.errors import BadInput
 from viewfinder.plugins import Plugins
 
 __all__ = [
     "PLUGINS",
     "REGIONS",
+    "SHORT_NAMES",
     "Calibration",
     "Encoded",
     "Encoder",
@@ -20,6 +20,9 @@ __all__ = [
     "grid_boxes",
     "load_encoder",
 ]
+
+SHORT_NAMES = ("clip", "clip-laion", "siglip", "siglip2", "multilingual")
+"""The names of `models.toml`, which is not read for others."""
 
 PLUGINS = Plugins("encoder", "viewfinder.encoders", Encoder, ("starter", *SHORT_NAMES))
 

@@ -14,10 +14,9 @@ from functools import cache
 from importlib.resources import files as resources
 from typing import Any
 
-HUB = "huggingface.co"
-SHORT_NAMES = ("clip", "clip-laion", "siglip", "siglip2", "multilingual")
-"""Those of `models.toml`, which is not read for other names."""
+from viewfinder.encoders import SHORT_NAMES
 
+HUB = "huggingface.co"
 MB = 1_000_000
 
 
