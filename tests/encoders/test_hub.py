@@ -192,6 +192,19 @@ def test_a_short_name_is_planned_without_the_network_and_fetched_at_its_commit(
     assert not is_here("clip"), "a short name is here with all its files"
 
 
+def test_a_short_name_whose_commit_changed_is_still_found_at_the_one_before(
+    hub: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed(hub, monkeypatch)
+    before = fetch_model(plan_model("clip"))
+    commit, hub.commit = hub.commit, "2e" * 20
+    hub.files["tiny/model"][VISION] += b"one byte more"
+    listed(hub, monkeypatch, files=(ModelFile(VISION, len(TOWERS[VISION]) + 13, "0" * 64),))
+    assert not is_here("clip")
+    assert find_snapshot("clip", commit) == before
+    assert locate_model("clip", commit) == str(before)
+
+
 @pytest.mark.parametrize("changed", [{"bytes": 5}, {"sha256": "0" * 64}])
 def test_another_file_than_the_list_knows_is_not_even_fetched(
     hub: Hub, monkeypatch: pytest.MonkeyPatch, changed: dict[str, Any]

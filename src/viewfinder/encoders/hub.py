@@ -106,7 +106,9 @@ def find_snapshot(name: str, commit: str | None = None) -> Path | None:
     """
     if (listed := find_model(name)) is not None:
         folder = _snapshot(listed.repository, commit or listed.commit)
-        return folder if all(_is_whole(folder, file) for file in listed.files) else None
+        is_listed = commit in (None, listed.commit)
+        files = listed.files if is_listed else tuple(ModelFile(file.path) for file in listed.files)
+        return folder if all(_is_whole(folder, file) for file in files) else None
     name, _ = split_precision(name)
     if not is_hub_name(name) or (commit := commit or _read_commit(name)) is None:
         return None
