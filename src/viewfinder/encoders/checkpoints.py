@@ -116,7 +116,7 @@ def _read_texts(network: Network, inputs: Inputs) -> Float[Tensor, "n d"]:
 
 def _split_square(tokens_blc: Float[Tensor, "b l c"]) -> tuple[Float[Tensor, "_h _w c"], ...]:
     b, length, c = tokens_blc.shape
-    side = round(length**0.5)
+    side = round(int(length) ** 0.5)  # a tensor while it is exported
     return tuple(tokens_blc.reshape(b, side, side, c))
 
 

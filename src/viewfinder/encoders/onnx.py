@@ -21,10 +21,13 @@ def choose_providers(available: Sequence[str]) -> list[str]:
     return [*[name for name in GPUS if name in available][:1], CPU]
 
 
-def inference_session(model: Path | bytes, *, threads: int | None = None, on_gpu: bool = False) -> Any:
+def inference_session(
+    model: Path | bytes, *, threads: int | None = None, on_gpu: bool = False, is_brief: bool = False
+) -> Any:
     """An `onnxruntime.InferenceSession`; `threads` is 1 for work too small to share, None for one per core.
 
     `on_gpu`: use a GPU if ONNX Runtime finds one here; otherwise, as for everything under a millisecond, the CPU.
+    `is_brief`: it is run a few times at most, so that nothing is made faster that has to be prepared.
     """
     # Read when the library is loaded: without it, a device id is written, and events may be sent.
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
@@ -34,6 +37,10 @@ def inference_session(model: Path | bytes, *, threads: int | None = None, on_gpu
     options = onnxruntime.SessionOptions()
     if threads is not None:
         options.intra_op_num_threads = threads
+    if is_brief:
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        options.add_session_config_entry("session.disable_prepacking", "1")
+        options.enable_cpu_mem_arena = False
     source = model if isinstance(model, bytes) else str(model)
     providers = choose_providers(onnxruntime.get_available_providers()) if on_gpu else [CPU]
     return onnxruntime.InferenceSession(source, options, providers=providers)
