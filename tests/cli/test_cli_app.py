@@ -41,6 +41,7 @@ VERBS = [
     "dialogues",
     "evaluate",
     "compare",
+    "export",
     "bench",
 ]
 PROGRAM = [sys.executable, "-c", "from viewfinder.cli import main; main()"]

@@ -19,6 +19,7 @@ from viewfinder.cli.data import construct, dialogues, world
 from viewfinder.cli.doctor import bench, doctor
 from viewfinder.cli.ending import FAILED, INTERRUPTED, WRONG_USE, end_by, is_debugging, report_failure, silence_stdout
 from viewfinder.cli.evaluate import compare, evaluate
+from viewfinder.cli.export import export
 from viewfinder.cli.library import add, failures, find, prune, remove, repair, show, status, tune, values, verify
 from viewfinder.cli.serve import review, serve, token
 from viewfinder.cli.train import features, train
@@ -32,7 +33,7 @@ app = typer.Typer(
 
 VERBS = (
     add, find, values, show, chat, serve, status, failures, remove, prune, verify, repair, doctor, demo, token, world,
-    construct, review, features, tune, train, dialogues, evaluate, compare, bench,
+    construct, review, features, tune, train, dialogues, evaluate, compare, export, bench,
 )  # fmt: skip
 
 for verb in VERBS:

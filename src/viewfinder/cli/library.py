@@ -249,7 +249,7 @@ def find(
     With --where alone: those that meet it, the newest first.
     """
     filters = parse_conditions(where or ())
-    load_words_meanwhile()
+    load_words_meanwhile(library)
     collection = open_library(library)
     prepare_encoder(collection, shown=not as_json)
     hits = collection.find(" ".join(text or ()), n, like=like, where=filters, without=without, fold=not all_pictures)

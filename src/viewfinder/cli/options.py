@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -72,18 +73,20 @@ def open_library(named: Path | None) -> Library:
     return Library.open(library_folder(named), create=False)
 
 
-def load_words_meanwhile() -> None:
+def load_words_meanwhile(library: Path | None) -> None:
     """Loads the network that reads words in a thread, while this one imports what searching needs.
 
-    It takes a fifth of a first search, and none of the interpreter. It is the network of the encoder in the box: done
-    for nothing where a library has another. What fails here fails again, and is told, where the network is needed.
+    It takes a fifth of a first search, and none of the interpreter. Only that of the encoder in the box is loaded so,
+    and only for a library of it. What fails here fails again, and is told, where the network is needed.
     """
 
     def load() -> None:
         with suppress(Exception):
-            from viewfinder.encoders.starter.encoder import sentence_encoder
+            settings = json.loads((library_folder(library) / "library.json").read_text(encoding="utf-8"))
+            if settings["encoder"] == "starter":
+                from viewfinder.encoders.starter.encoder import sentence_encoder
 
-            sentence_encoder()
+                sentence_encoder()
 
     Thread(target=load).start()
 

@@ -103,7 +103,7 @@ def export_checkpoint(
         if int8:
             notify("rounding to 8 bits")
             for file in ("vision_model", "text_model"):
-                _quantize(made / "onnx" / f"{file}.onnx", made / "onnx" / f"{file}{PRECISIONS[EIGHT_BITS]}.onnx")
+                quantize_file(made / "onnx" / f"{file}.onnx", made / "onnx" / f"{file}{PRECISIONS[EIGHT_BITS]}.onnx")
         notify("comparing")
         found = compare(TransformersEncoder(checkpoint), made, pictures or draw_pictures())
         if found[0].largest > MAX_FULL_DIFFERENCE:
@@ -222,7 +222,7 @@ def _write_graph(
             raise PartFailed(f"torch cannot export this architecture ({line}): use the model with torch") from error
 
 
-def _quantize(file: Path, out: Path) -> None:
+def quantize_file(file: Path, out: Path) -> None:
     """Writes a network with weights of 8 bits."""
     import onnx
     from onnxruntime.quantization import QuantType, quantize_dynamic

@@ -185,6 +185,7 @@ def make_clip_tokenizer(merges: Sequence[str]) -> Any:
     begin, end = "<|startoftext|>", "<|endoftext|>"
     vocabulary = {token: row for row, token in enumerate([*tokens, begin, end])}
     made = Tokenizer(BPE(vocab=vocabulary, merges=pairs, end_of_word_suffix="</w>", unk_token=end))
+    made.add_special_tokens([begin, end])
     made.normalizer = normalizers.Sequence(
         [normalizers.NFC(), normalizers.Replace(Regex(r"\s+"), " "), normalizers.Lowercase()]
     )
