@@ -51,6 +51,10 @@ class Figure:
 
 
 STARTER = ("encoders/starter/encoder.py", "encoders/starter/network.onnx")
+MODELS = (
+    "encoders/onnx.py",
+    *(f"encoders/onnx_models/{name}.py" for name in ("encoder", "graphs", "pixels", "tokens")),
+)
 DECODING = ("pictures/decode.py", "pictures/sandbox.py", "pictures/worker.py")
 ADDING = ("store/ingest.py", *DECODING, *STARTER)
 TURN = (
@@ -126,6 +130,14 @@ FIGURES = (
         "scale",
         "scale.py DATA --work FOLDER --sizes {last}",
         dict.fromkeys([f"sizes.{size}" for size in (10_000, 50_000, 200_000, 1_000_000, 3_000_000)], INDEX),
+    ),
+    *figures_of(
+        "encoders",
+        "encoders.py PICTURES --only {part}",
+        {
+            "finding": (*MODELS, "cli/library.py", "cli/options.py"),
+            "indexing": (*MODELS, "encoders/transformers.py", "encoders/checkpoints.py"),
+        },
     ),
     *figures_of("installed", "installed.py", {"all": ("/pyproject.toml",)}),
 )

@@ -34,6 +34,7 @@ from measuring import read_figures
 from report_capacity import capacity_parts, capacity_plot
 from report_claims import claim_parts, claims_plot, few_seeds
 from report_conversations import conversation_parts, conversations_plot, short_rows
+from report_encoders import encoders_table
 from report_mai import mai_parts
 from report_people import people_parts
 from report_scale import scale_parts, scale_plot
@@ -112,6 +113,7 @@ def make_parts(results: dict[str, dict[str, Any]], judged: Sequence[Judged]) -> 
         "worlds": worlds_table(worlds["worlds"]),
         "language": language_table(worlds["language"]),
         "late-interaction": late_interaction_tables(results["late_interaction"]),
+        "encoders": encoders_table(results["encoders"]),
         "installed": installed_line(results["installed"]),
         "quality": quality_table(quality),
         "verdicts-here": verdicts_here_table(results["verdicts_here"]),

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.encoders.onnx_folders import make_clip_checkpoint
 from viewfinder.testing import COLOURS, tiny_pictures
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -140,6 +141,8 @@ def test_every_command_of_the_pages_on_adding_runs(
     (tmp_path / "turns.jsonl").write_text('{"say": "a red thing"}\n{"say": "a dog"}\n', encoding="utf-8")
     (tmp_path / "scenes").symlink_to(world)
     tiny_pictures(tmp_path / "pictures", 3)
+    if page == "encoder":  # a folder of that name is there, so that no hub is asked
+        make_clip_checkpoint(tmp_path / "openai" / "clip-vit-base-patch32")
     (tmp_path / "bin").mkdir()
     for name, code in (("viewfinder", f"-c {shlex.quote(PROGRAM)} "), ("python", "")):
         (tmp_path / "bin" / name).write_text(f'#!/bin/sh\nexec {sys.executable} {code}"$@"\n')

@@ -168,7 +168,7 @@ def test_weights_that_two_nodes_transpose_are_rounded_right(tmp_path: Path) -> N
     weight = np.random.default_rng(0).normal(size=(8, 8)).astype(np.float32)
     nodes = [helper.make_node("Gemm", [f"x{n}", "weight"], [f"y{n}"], transB=1) for n in (1, 2)]
     ends = [[helper.make_tensor_value_info(f"{end}{n}", TensorProto.FLOAT, ["n", 8]) for n in (1, 2)] for end in "xy"]
-    graph = helper.make_graph(nodes, "twice", *ends, [numpy_helper.from_array(weight, "weight")])
+    graph = helper.make_graph(nodes, "twice", ends[0], ends[1], [numpy_helper.from_array(weight, "weight")])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     onnx.save(model, tmp_path / "full.onnx")
     feed = {name: np.eye(8, dtype=np.float32) for name in ("x1", "x2")}

@@ -41,7 +41,8 @@ MAX_DECODED_SIDE = 768
 TILES = 3
 """A picture's regions, where its network gives none, are those of 3 x 3 crops, each standing for 2 x 2 regions."""
 
-Given, Made = TypeVar("Given"), TypeVar("Made")
+Given = TypeVar("Given")
+Made = TypeVar("Made")
 
 
 def load_onnx_encoder(folder: Path, precision: str | None = None) -> OnnxEncoder:

@@ -5,8 +5,10 @@
     OUT/onnx/text_model.onnx                input_ids (and attention_mask) -> text_embeds
     OUT/onnx/*_quantized.onnx               the same with weights of 8 bits, if that is asked for
 
-Weights in 8 bits: a number for a whole row of a matrix says how large its 8 bits are, and activations are rounded as
-they come ("dynamic"). Rows have 7 bits: processors without instructions for 8 bits (VNNI) would overflow.
+Weights in 8 bits: each column of a matrix has a scale of its own, and activations are rounded as they come ("dynamic").
+Of the 8 bits 7 are used: processors without instructions for 8 (VNNI) would overflow. On a trained network, MiniLM on
+120 captions, vectors then have a mean cosine of 0.993 with the exact ones; with all 8 bits 0.994, with one scale for a
+whole matrix 0.867.
 
 Here torch, transformers and onnx are imported, by nothing else in this folder.
 """
@@ -134,7 +136,9 @@ def _write_settings(checkpoint: Checkpoint, out: Path) -> None:
 class _Pictures(nn.Module):
     """Pixels to the vectors of pictures and of their regions, as `TransformersEncoder` computes them."""
 
-    def __init__(self, checkpoint: Checkpoint, *, regions: bool) -> None:
+    pool_rp: Tensor
+
+    def __init__(self, checkpoint: Checkpoint) -> None:
         super().__init__()
         self.network, self._family = checkpoint.network, checkpoint.family
         self._last: Tensor | None = None
@@ -143,21 +147,18 @@ class _Pictures(nn.Module):
         # The mean over cells as one product: the exporter knows no pooling to sizes that do not divide the patches.
         patches_pp = torch.eye(side * side)
         pool_rp = pool_regions(patches_pp.reshape(side, side, side * side))
-        self.register_buffer("pool_rp", pool_rp if regions else None, persistent=False)
-        self._hook = self.network.vision_model.register_forward_hook(self._keep_last) if regions else None
+        self.register_buffer("pool_rp", pool_rp, persistent=False)
+        self._hook = self.network.vision_model.register_forward_hook(self._keep_last)
 
     def release(self) -> None:
         """Leaves the network as it was."""
-        if self._hook is not None:
-            self._hook.remove()
+        self._hook.remove()
 
     def _keep_last(self, tower: nn.Module, given: Any, made: Any) -> None:
         self._last = made.last_hidden_state
 
-    def forward(self, pixel_values: Tensor) -> tuple[Tensor, ...]:
+    def forward(self, pixel_values: Tensor) -> tuple[Tensor, Tensor]:
         global_bd = self._family.look(self.network, {"pixel_values": pixel_values}).global_bd
-        if self.pool_rp is None:
-            return (global_bd,)
         assert self._last is not None
         # Class tokens come before the patches.
         patches_bpc = self._last[:, -self.pool_rp.shape[1] :]
@@ -182,7 +183,7 @@ def _write_visual(checkpoint: Checkpoint, file: Path) -> None:
     vision = checkpoint.config.vision_config
     pixels = torch.rand(2, 3, int(vision.image_size), int(vision.image_size)) * 2 - 1
     axes = {"pixel_values": {0: "batch_size"}, "image_embeds": {0: "batch_size"}, REGIONS_OUTPUT: {0: "batch_size"}}
-    module = _Pictures(checkpoint, regions=True)
+    module = _Pictures(checkpoint)
     try:
         _write_graph(module, (pixels,), file, ["pixel_values"], ["image_embeds", REGIONS_OUTPUT], axes)
     finally:

@@ -186,7 +186,9 @@ def read_picture_graph(graph: Graph, *, projects: bool) -> PictureGraph:
     texts = {name: given for name, given in graph.inputs.items() if name != takes}
     gives = _choose_output(graph, PICTURE_OUTPUTS, projects, "picture")
     regions = REGIONS_OUTPUT if REGIONS_OUTPUT in graph.outputs else None
-    beside = {name: np.zeros([n or 1 for n in sizes], kind) for name, (kind, sizes) in _only_tokens(graph, texts)}
+    beside: dict[str, np.ndarray] = {
+        name: np.zeros([n or 1 for n in sizes], kind) for name, (kind, sizes) in _only_tokens(graph, texts)
+    }
     return PictureGraph(graph, takes, gives, regions, kind, batch, height, width, beside)
 
 
@@ -205,7 +207,7 @@ def read_text_graph(graph: Graph, *, projects: bool, shape: tuple[int, int] | No
     _only_tokens(graph, texts)
     kind, (batch, length) = texts[takes]
     gives = _choose_output(graph, TEXT_OUTPUTS, projects, "text")
-    beside = {}
+    beside: dict[str, np.ndarray] = {}
     for name in pictures:
         picture_kind, sizes = graph.inputs[name]
         free = (1, 3, *(shape or (224, 224)))

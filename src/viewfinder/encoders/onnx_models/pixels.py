@@ -169,9 +169,9 @@ def _read_three(given: Any, file: Path, *, above_zero: bool = False) -> tuple[fl
 
 def _read_resampling(given: Any, file: Path) -> int:
     found = RESAMPLINGS.get(given.lower()) if isinstance(given, str) else given
-    if found not in RESAMPLINGS.values():
+    if not isinstance(found, int) or found not in RESAMPLINGS.values():
         raise BadInput(f"{file}: the filter {str(given)[:30]!r} is not one of {', '.join(RESAMPLINGS)}: fetch it again")
-    return int(found)
+    return found
 
 
 def prepare_pixels(pixels: Pixels, settings: PixelSettings) -> Float[np.ndarray, "3 h w"]:

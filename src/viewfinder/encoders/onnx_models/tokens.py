@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,7 @@ class TextTokenizer:
         self._file = files.tokenizer
         self._files = files
         self._config = config
+        self._setting = Lock()
 
     @cached_property
     def _tokenizer(self) -> Any:
@@ -123,11 +125,12 @@ class TextTokenizer:
 
     def __call__(self, text: str, *, length: int | None = None) -> tuple[Int64[np.ndarray, " l"], int]:
         """Tokens of a text, and how many of them are not filling; `length`: what the network takes, if it is fixed."""
-        settings, tokenizer = self.settings, self._tokenizer
-        most = min(settings.length, length or settings.length)
-        if (tokenizer.truncation or {}).get("max_length") != most:
-            tokenizer.enable_truncation(most)
-            tokenizer.no_padding()
+        with self._setting:  # it cannot be set while another thread uses it
+            settings, tokenizer = self.settings, self._tokenizer
+            most = min(settings.length, length or settings.length)
+            if (tokenizer.truncation or {}).get("max_length") != most:
+                tokenizer.enable_truncation(most)
+                tokenizer.no_padding()
         ids = tokenizer.encode(clean_text(text, settings.clean)).ids
         full = length or (settings.length if settings.fills else len(ids))
         made_l = np.full(max(full, 1), settings.pad, np.int64)  # a tokenizer without begin and end makes nothing of ""
