@@ -19,6 +19,7 @@ from transformers.models.blip.image_processing_pil_blip import BlipImageProcesso
 from tests.encoders import onnx_folders as make
 from viewfinder.cli import run
 from viewfinder.encoders import load_encoder
+from viewfinder.encoders.onnx_models import export
 from viewfinder.encoders.onnx_models.export import (
     draw_pictures,
     export_checkpoint,
@@ -140,6 +141,16 @@ def test_people_are_told_sizes_and_differences(
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("fp32: 0.4 MB; its vectors differ from those in torch by at most ")
     assert lines[1] == f"next: viewfinder add DIR --encoder {tmp_path / 'out'}"
+
+
+def test_weights_that_one_file_cannot_hold_lie_beside_it(
+    checkpoints: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(export, "MAX_FILE_BYTES", 10_000)
+    whole = export_checkpoint(str(checkpoints["clip"]), tmp_path / "out", int8=True)
+    names = {file.name for file in (tmp_path / "out" / "onnx").iterdir()}
+    assert names >= {"vision_model.onnx", "vision_model.onnx_data", "text_model.onnx_data", "text_model_quantized.onnx"}
+    assert whole[0].largest < 3e-5 and whole[0].bytes > 200_000
 
 
 def test_a_model_of_patches_in_varying_number_is_refused(tmp_path: Path) -> None:

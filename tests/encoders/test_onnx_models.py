@@ -27,8 +27,8 @@ from tests.encoders import onnx_folders as make
 from viewfinder.encoders import load_encoder
 from viewfinder.encoders.base import Pixels, grid_boxes
 from viewfinder.encoders.onnx_models import OnnxEncoder, find_onnx_folder, load_onnx_encoder
-from viewfinder.encoders.onnx_models.layouts import ModelFiles
-from viewfinder.encoders.onnx_models.pixels import PixelSettings, prepare_pixels
+from viewfinder.encoders.onnx_models.layouts import ModelFiles, find_model_files
+from viewfinder.encoders.onnx_models.pixels import PixelSettings, prepare_pixels, read_pixel_settings
 from viewfinder.encoders.onnx_models.tokens import TextTokenizer, make_clip_tokenizer
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.testing import check_encoder, tiny_pictures
@@ -511,6 +511,7 @@ def test_a_tokenizer_with_more_tokens_than_the_network_is_refused(
         ({"resample": 9}, "the filter '9' is not one of"),
         ({"image_std": [1, 0, 1]}, "no three numbers"),
         ({"image_mean": "red"}, "no three numbers"),
+        ({"size": 48, "do_center_crop": False}, "do not make pictures of one shape"),
         ({"do_center_crop": False}, "do not make pictures of one shape"),
     ],
 )
@@ -520,6 +521,27 @@ def test_settings_that_ask_for_what_is_not_done_here_are_refused(
     folder = copied("clip of transformers.js")
     _edit(folder / "preprocessor_config.json", **change)
     assert said in _refused(folder)
+
+
+@pytest.mark.parametrize(
+    ("change", "made"),
+    [
+        ({"size": 48}, ("shortest", (48, 48))),  # as older versions of transformers wrote it
+        ({"size": {"height": 48, "width": 48}}, ("exact", None)),
+        ({"size": {"height": 48, "width": 48}, "do_center_crop": False}, ("exact", None)),
+    ],
+)
+def test_sizes_are_read_as_transformers_reads_them(
+    change: dict[str, Any], made: tuple[str, Any], copied: Callable[[str], Path]
+) -> None:
+    folder = copied("clip of transformers.js")
+    _edit(folder / "preprocessor_config.json", **change)
+    settings = read_pixel_settings(find_model_files(folder))
+    assert (settings.resize, settings.crop) == made
+    processor = CLIPImageProcessorPil.from_pretrained(folder)
+    for picture in _pictures()[2:4]:
+        expected = np.asarray(processor(images=Image.fromarray(picture), return_tensors="np")["pixel_values"])[0]
+        np.testing.assert_allclose(prepare_pixels(picture, settings), expected, atol=2e-6)
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{", "[" * 100_000, "{}" + " " * 9_000_000])

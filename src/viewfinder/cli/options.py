@@ -73,7 +73,7 @@ def open_library(named: Path | None) -> Library:
     return Library.open(library_folder(named), create=False)
 
 
-def load_words_meanwhile(library: Path | None) -> None:
+def load_words_meanwhile(library: Path | None) -> Thread:
     """Loads the network that reads words in a thread, while this one imports what searching needs.
 
     It takes a fifth of a first search, and none of the interpreter. Only that of the encoder in the box is loaded so,
@@ -88,7 +88,9 @@ def load_words_meanwhile(library: Path | None) -> None:
 
                 sentence_encoder()
 
-    Thread(target=load).start()
+    loading = Thread(target=load)
+    loading.start()
+    return loading
 
 
 def take_vectors(

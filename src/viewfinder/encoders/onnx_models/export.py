@@ -211,16 +211,32 @@ def _write_graph(
     module: nn.Module, given: tuple[Tensor, ...], file: Path, inputs: list[str], outputs: list[str], axes: Any
 ) -> None:
     """Writes a network as ONNX, by torch's older exporter: the newer one needs another package (onnxscript)."""
+    home = file.with_suffix("")  # large networks become a file for each of their matrices
+    home.mkdir()
     with warnings.catch_warnings(), redirect_stdout(StringIO()), torch.inference_mode():
         warnings.simplefilter("ignore")
         try:
             torch.onnx.export(
-                module.eval(), given, file, input_names=inputs, output_names=outputs, dynamic_axes=axes,
+                module.eval(), given, home / file.name, input_names=inputs, output_names=outputs, dynamic_axes=axes,
                 opset_version=OPSET, dynamo=False,
             )  # fmt: skip
         except Exception as error:
             line = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
             raise PartFailed(f"torch cannot export this architecture ({line}): use the model with torch") from error
+    if sum(part.stat().st_size for part in home.iterdir()) <= MAX_FILE_BYTES:
+        shutil.move(home / file.name, file)
+    else:
+        _save_in_two(home / file.name, file)
+    shutil.rmtree(home)
+
+
+def _save_in_two(graph: Path, file: Path) -> None:
+    """Writes a network and, beside it, its weights (`*.onnx_data`, as transformers.js calls them)."""
+    import onnx
+
+    onnx.save(
+        onnx.load(graph), file, save_as_external_data=True, all_tensors_to_one_file=True, location=f"{file.name}_data"
+    )
 
 
 def quantize_file(file: Path, out: Path) -> None:

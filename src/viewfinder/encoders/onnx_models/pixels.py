@@ -111,13 +111,17 @@ def _read_transformers(settings: Mapping[str, Any], file: Path) -> PixelSettings
     elif isinstance(size, Mapping) and {"height", "width"} <= set(size):
         resize, sides = "exact", _read_sides([size["height"], size["width"]], file)
     elif isinstance(size, int):
-        resize, sides = "shortest" if crops else "exact", _read_sides(size, file)
+        # A number alone is the shorter side for these, and a square for others.
+        is_shorter = crops or "CLIP" in kind or "Siglip" in kind
+        resize, sides = "shortest" if is_shorter else "exact", _read_sides(size, file)
     else:
         raise BadInput(f"{file}: size {str(size)[:60]} is not understood: give another export of the model")
     crop = None
     if crops:
         given = settings.get("crop_size", size)
         crop = _read_sides([given["height"], given["width"]] if isinstance(given, Mapping) else given, file)
+    if resize == "exact" and crop == sides:  # nothing is left to cut off
+        crop = None
     if (resize == "shortest") != (crop is not None):
         raise BadInput(f"{file}: size and crop do not make pictures of one shape: give another export of the model")
     scales, shifts = settings.get("do_rescale", True), settings.get("do_normalize", True)
