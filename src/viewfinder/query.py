@@ -236,6 +236,9 @@ class Part:
     `holds` is for programs: the turns whose words a part is made of, each with these words; () if it holds the words
     of no particular turn, None if it comes from `turn` alone and `label` describes it fully.
 
+    `factor` is what likeness to words or a picture is multiplied by: what brings it to the scale on which weights and
+    `Query.sharpness` were chosen (`encoders/scale.py`). A gallery sets it.
+
     words, picture   likeness: dot product with `vector_d`; for a `centred` part, less the picture's background:
                      how well that picture answers anything at all
     value            likeness: 1 if the picture has the catalogue column and value `value`, else 0
@@ -254,6 +257,7 @@ class Part:
     rivals_rd: Float[np.ndarray, "r d"] | None = None
     centred: bool = False
     holds: tuple[tuple[int, str], ...] | None = None
+    factor: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -302,6 +306,10 @@ class WordMatch:
         return f'written of it: "{self.text}"'
 
 
+SHARPNESS = 20.0
+"""The sharpness of a query of which nothing better is known, on the scale of the encoder in the box."""
+
+
 @dataclass(frozen=True, eq=False)
 class Query:
     """The parts that pictures are compared with, and how.
@@ -318,6 +326,9 @@ class Query:
     trained with a softmax over scores gives the factor they were multiplied by. The same factor scales what is added
     to the scores: what answers say of pictures (`evidence`), and what is written of them (`word_matches`).
 
+    `on_box_scale`: weights and sharpness were chosen for the likeness that the encoder in the box gives. A gallery of
+    another brings its own to that scale (`Gallery.express`). Otherwise likeness stays as the encoder gives it.
+
     `operations` is what the last turn does with earlier ones, for systems that read it.
     """
 
@@ -326,10 +337,11 @@ class Query:
     compare: Literal["dot", "late_interaction", "rank_fusion"] = "dot"
     excluded: frozenset[PictureId] = frozenset()
     adapters: tuple[str, ...] = ()
-    sharpness: float = 20.0
+    sharpness: float = SHARPNESS
     operations: tuple[Operation, ...] = ()
     evidence: tuple[Evidence, ...] = ()
     word_matches: tuple[WordMatch, ...] = ()
+    on_box_scale: bool = False
 
     @property
     def looks_for_something(self) -> bool:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from math import inf
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from jaxtyping import Float, Float16
@@ -26,6 +26,7 @@ from PIL import Image
 from viewfinder.conversation import Answer, Keep, Like, Question, Reject, Say, Show
 from viewfinder.data import ReadReport
 from viewfinder.encoders.base import REGIONS, Calibration, Encoded, Encoder, Pixels, Vocabulary, grid_boxes, unit_rows
+from viewfinder.encoders.scale import BOX, Scale
 from viewfinder.pictures import Fit, Stretch, picture_id
 from viewfinder.pictures.formats import PictureReader, detect_format
 from viewfinder.query import ResolvedTurn, SentenceEncoder
@@ -61,6 +62,7 @@ class ColourEncoder:
     vocabulary: Vocabulary | None = None
     raw_version: str = "colours-raw-1"
     sentences_version: str = "colours-said-1"
+    scale: ClassVar[Scale] = BOX  # what is tested with it holds for the encoder in the box
     fit: Fit = Stretch(FINE)  # noqa: RUF009 (frozen)
 
     @property

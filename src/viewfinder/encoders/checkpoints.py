@@ -114,6 +114,12 @@ def _read_texts(network: Network, inputs: Inputs) -> Float[Tensor, "n d"]:
     return network.get_text_features(**inputs).pooler_output  # type: ignore[no-any-return]
 
 
+def read_logit_scale(network: Network) -> float | None:
+    """What the model multiplied likeness by in training, CLIP and SigLIP alike; None of one that did not learn it."""
+    learnt = getattr(network, "logit_scale", None)
+    return float(learnt.detach().exp()) if isinstance(learnt, Tensor) and learnt.numel() == 1 else None
+
+
 def _split_square(tokens_blc: Float[Tensor, "b l c"]) -> tuple[Float[Tensor, "_h _w c"], ...]:
     b, length, c = tokens_blc.shape
     side = round(length**0.5)

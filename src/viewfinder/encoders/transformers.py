@@ -46,10 +46,12 @@ class TransformersEncoder:
 
     Its name is model type and hub name or folder name (`clip:openai/clip-vit-base-patch32`), its version a hash over
     config, tokenizer, image processor and weights: the same wherever the files lie. What scores mean, and a vocabulary,
-    were not measured for these models.
+    were not measured for these models; `logit_scale` is what they multiplied likeness by in training.
     """
 
     def __init__(self, checkpoint: Checkpoint) -> None:
+        from viewfinder.encoders.checkpoints import read_logit_scale
+
         self.name: str = checkpoint.name
         self.version: str = checkpoint.version
         self.raw_version: str = checkpoint.version
@@ -58,6 +60,7 @@ class TransformersEncoder:
         self.fit: Fit = AtMost(MAX_DECODED_SIDE)
         self.calibration: Calibration | None = None
         self.vocabulary: Vocabulary | None = None
+        self.logit_scale: float | None = read_logit_scale(checkpoint.network)
         self._checkpoint = checkpoint
         places = int(checkpoint.config.text_config.max_position_embeddings)
         self._text_length: int = min(int(checkpoint.tokenizer.model_max_length), places)

@@ -136,7 +136,7 @@ def _ground_picture(
         iou_n = intersection_over_union(right_4, boxes_n4)
         rows = {LARGEST: largest, BEST: int(iou_n.argmax())}
         for name, system in systems.items():
-            query = system.query(replay_turns((Say(phrase.text),), gallery, system))
+            query = gallery.express(system.query(replay_turns((Say(phrase.text),), gallery, system)))
             rows[name] = int(gallery.scores(query).total_n.argmax())
         overlap = {name: float(iou_n[row]) for name, row in rows.items()}
         chosen, chance = tuple(boxes_n4[rows[GROUNDED]].tolist()), float((iou_n >= MIN_IOU).mean())

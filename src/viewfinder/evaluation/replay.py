@@ -138,7 +138,7 @@ def query_each_turn(
         else:
             turn = resolve_turn(conversation, node, gallery, reads=retriever.reads)
             states.append(retriever.step(states[node.parent], turn))
-            yield node, retriever.query(states[-1])
+            yield node, gallery.express(retriever.query(states[-1]))
 
 
 class _Scorer:

@@ -77,7 +77,8 @@ class Composer:
 
     def query(self, state: ComposerState) -> Query:
         """All parts as they are: the gallery adds them up."""
-        return Query(parts=state.parts, excluded=state.excluded, sharpness=_compute_sharpness(state.parts))
+        sharpness = _compute_sharpness(state.parts)
+        return Query(parts=state.parts, excluded=state.excluded, sharpness=sharpness, on_box_scale=True)
 
 
 def _compute_sharpness(parts: tuple[Part, ...]) -> float:

@@ -64,7 +64,7 @@ class IndexCard:
             than those on which the numbers were chosen, and again whenever pictures were added.
         recall_added: the same of queries like the pictures that were added last; None if they were not measured by
             themselves.
-        queries: how many queries these were, and of what kind: "captions", "words" or "pictures".
+        queries: how many queries these were, and of what kind: "captions", "words", "sayings" or "pictures".
     """
 
     trained_on: int
@@ -88,7 +88,7 @@ class Queries:
 
     Attributes:
         against_m: in which of them something counts against pictures.
-        kind: of what they are made: "captions", "words" or "pictures".
+        kind: of what they are made: "captions", "words", "sayings" or "pictures".
         added_m: which are like the pictures that were added last; None: that is not asked.
     """
 

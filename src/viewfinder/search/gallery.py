@@ -16,11 +16,20 @@ from jaxtyping import Bool, Float, Float32, Int, Int64, UInt8
 
 from viewfinder.byte_cache import ByteCache
 from viewfinder.encoders.base import Encoder
+from viewfinder.encoders.scale import (
+    BOX,
+    Scale,
+    find_scale,
+    find_temperature,
+    measure_scale,
+    share_background,
+)
 from viewfinder.encoders.tags import TagVectors
 from viewfinder.encoders.vectors import check_finite, check_rows, check_texts
 from viewfinder.errors import LibraryError, UnknownName
 from viewfinder.query import (
     NOTHING_MORE,
+    SHARPNESS,
     Evidence,
     LikelihoodRatios,
     Part,
@@ -35,18 +44,19 @@ from viewfinder.query import (
 )
 from viewfinder.search.kernels import best_rows, dot_scores, top_k
 from viewfinder.search.late_interaction import late_scores, region_shares
-from viewfinder.search.near_scores import IndexedPictures, NearScores, NearSearch
+from viewfinder.search.near_scores import IndexedPictures, NearScores, NearSearch, sample_rows
 from viewfinder.search.own_scale import (
     OwnJudgement,
     OwnScale,
+    curves_for,
     measure_levels,
     measure_usual,
     name_sayings,
     own_features,
-    read_curves,
     read_sayings,
 )
 from viewfinder.search.parts import (
+    RIVAL_TEMPERATURE,
     contrast_scores,
     positive_weight,
     sum_plain_parts,
@@ -83,6 +93,9 @@ MAX_KEPT_PICTURES, MAX_PICTURES_AT_ONCE = 200_000, 8192
 
 SAME_VECTOR = 1e-5
 """Two vectors of unit length whose numbers differ by less are those of one text."""
+
+SCALE_SAMPLE, SCALE_VERSION = 500, 1
+"""Pictures on which the scale of an encoder is measured, and the version of what is computed of them."""
 
 TAG_SAMPLE = 2000
 """Pictures that represent the collection when tags are measured."""
@@ -170,6 +183,8 @@ class Gallery:
         self.snapshot = snapshot
         self.encoder = encoder
         self.raw = raw
+        self.starter_raw: RawVectors | None = None
+        """The starter's raw vectors, where they are kept beside those of another encoder."""
         self.indexed: IndexedPictures | None = None
         """The index with which turns find the best pictures, once there is one; without, they scan all."""
         self.shards: Shards | None = None
@@ -210,32 +225,77 @@ class Gallery:
 
     @cached_property
     def background_n(self) -> Float32[np.ndarray, " n"]:
-        """How well each picture answers any text at all."""
-        return self.snapshot.derived(
+        """How well each picture answers any text at all: as the encoder says, or else by the sayings."""
+        known_n = self.snapshot.derived(
             f"background-{self.encoder.version}",
             lambda snapshot: check_finite(
                 self.encoder.background(snapshot.matrix_nd), self.encoder, "how well pictures answer any text"
             ),
             by_row=True,
         )
+        if self.scale.is_of_box or known_n.any():
+            return known_n
+        return share_background(self.levels_n2[:, 0])
+
+    @cached_property
+    def sayings_bd(self) -> Float32[np.ndarray, "b d"]:
+        """Vectors of the sayings that every library is asked, kept beside the snapshot."""
+        return self.snapshot.derived(
+            f"sayings-{name_sayings()}-{self.encoder.version}",
+            lambda _: self.encode_texts(read_sayings()).astype(np.float32),
+        )
+
+    @cached_property
+    def levels_n2(self) -> Float32[np.ndarray, "n 2"]:
+        """Mean and deviation of each picture's likeness to the sayings."""
+        return self.snapshot.derived(
+            f"levels-{name_sayings()}-{self.encoder.version}",
+            lambda snapshot: measure_levels(snapshot.matrix_nd, self.sayings_bd),
+            by_row=True,
+        )
+
+    @cached_property
+    def scale(self) -> Scale:
+        """What brings likeness to the scale of the encoder in the box: the encoder's own, or measured here."""
+        known = find_scale(self.encoder)
+        if known is not None or not len(self):
+            return known or BOX
+        rows_k, temperature = sample_rows(len(self), SCALE_SAMPLE), find_temperature(self.encoder)
+
+        def measure(snapshot: Snapshot) -> Float32[np.ndarray, " numbers"]:
+            vectors_kd = np.asarray(snapshot.matrix_nd[rows_k], np.float32)
+            found = measure_scale(vectors_kd, self.levels_n2[rows_k, 1], self.sayings_bd, temperature)
+            return np.array([found.words, found.pictures, *found.texts], np.float32)
+
+        name = f"scale-{SCALE_VERSION}-{name_sayings()}-{temperature}-{self.encoder.version}"
+        words, pictures, slope, offset = self.snapshot.derived(name, measure).tolist()
+        return Scale(words, pictures, (slope, offset))
+
+    def express(self, query: Query) -> Query:
+        """A retriever's query in what likeness is here.
+
+        One on the scale of the box gets the factors of its parts; of others, a sharpness that nobody chose is
+        multiplied by what likeness would be. What a system compares in a space of its own has the scale that it
+        learnt.
+        """
+        if isinstance(query.space, RegionSpace) or not query.parts or self.scale.is_of_box:
+            return query
+        if not query.on_box_scale:
+            return replace(query, sharpness=SHARPNESS * self.scale.words) if query.sharpness == SHARPNESS else query
+        factors = {"words": self.scale.words, "picture": self.scale.pictures}
+        return replace(query, parts=tuple(replace(part, factor=factors.get(part.kind, 1.0)) for part in query.parts))
 
     @cached_property
     def own_scale(self) -> OwnScale:
         """What scores mean among these pictures, kept beside the snapshot; of at least one picture."""
-        name = f"{name_sayings()}-{self.encoder.version}"
-        sayings_bd = self.snapshot.derived(
-            f"sayings-{name}", lambda _: self.encode_texts(read_sayings()).astype(np.float32)
-        )
-        levels_n2 = self.snapshot.derived(
-            f"levels-{name}", lambda snapshot: measure_levels(snapshot.matrix_nd, sayings_bd), by_row=True
-        )
+        background_n, levels_n2, sayings_bd = self.background_n, self.levels_n2, self.sayings_bd
         usual_1 = self.snapshot.derived(
-            f"usual-{name}",
+            f"usual-{name_sayings()}-{self.encoder.version}",
             lambda snapshot: np.array(
-                [measure_usual(snapshot.matrix_nd, self.background_n, levels_n2, sayings_bd)], np.float32
+                [measure_usual(snapshot.matrix_nd, background_n, levels_n2, sayings_bd)], np.float32
             ),
         )
-        return OwnScale(sayings_bd, levels_n2, self.background_n, float(usual_1[0]))
+        return OwnScale(sayings_bd, levels_n2, background_n, float(usual_1[0]))
 
     @cached_property
     def tags(self) -> TagVectors:
@@ -605,7 +665,8 @@ class Gallery:
         elif is_said and isinstance(scores, NearScores) and scores.is_of_all and not query.word_matches:
             said = scores
         else:
-            said = self.turn_scores(Query((Part("words", 0, "", 1.0, texts_md.mean(axis=0), centred=True),)))
+            alone_part = Part("words", 0, "", 1.0, texts_md.mean(axis=0), centred=True, factor=self.scale.words)
+            said = self.turn_scores(Query((alone_part,)))
             if isinstance(said, NearScores) and not len(said.rows_c):  # the shards have just gone
                 return None
         named = frozenset[str]()
@@ -617,10 +678,18 @@ class Gallery:
             found = judge_conversation(calibration, said.spread, said.at, texts_md, texts, named)
         else:
             familiar = None if calibration is None else mean_familiarity(calibration.familiar, texts, named)
-            standing_c = self.own_scale.stand(said.at(said.crowd_k), said.crowd_k)
-            features_f = own_features(self.own_scale, standing_c, texts_md, familiar)
+            # Standings are in deviations of the encoder's own likeness.
+            factor = 1.0 if is_said and query.parts[0].factor == 1.0 else self.scale.words
+
+            def score_at(rows_k: Int64[np.ndarray, " k"]) -> Float[np.ndarray, " k"]:
+                return said.at(rows_k) if factor == 1.0 else said.at(rows_k) / factor
+
+            standing_c = self.own_scale.stand(score_at(said.crowd_k), said.crowd_k)
+            features_f = own_features(self.own_scale, standing_c, texts_md, familiar, self.scale)
             spoken = speaks_in_sentences(texts)
-            found = OwnJudgement(read_curves(), self.own_scale, features_f, spoken, said.at)
+            knows_words = familiar is not None or self.scale.is_of_box
+            curves = curves_for(len(self), knows_words=knows_words)
+            found = OwnJudgement(curves, self.own_scale, features_f, spoken, score_at)
         written_n = None if adds_n is None else adds_n * query.sharpness
         held_k = self._find_rows_of_all(texts)
         if len(held_k):
@@ -718,7 +787,11 @@ class Gallery:
             return self.likeness_in_words(part.vector_d, rows)
         if part.kind == "contrast":
             assert part.rivals_rd is not None
-            return contrast_scores(self.snapshot.matrix_nd[rows], part.vector_d, part.rivals_rd)
+            temperature = RIVAL_TEMPERATURE / self.scale.words
+            return contrast_scores(
+                self.snapshot.matrix_nd[rows], part.vector_d, part.rivals_rd, temperature=temperature
+            )
         vectors_kd = self.snapshot.matrix_nd[rows] if vectors_kd is None else vectors_kd
         likeness_k: Float[np.ndarray, " k"] = vectors_kd @ part.vector_d
-        return likeness_k - self.background_n[rows] if part.centred else likeness_k
+        likeness_k = likeness_k - self.background_n[rows] if part.centred else likeness_k
+        return likeness_k if part.factor == 1.0 else likeness_k * np.float32(part.factor)

@@ -15,6 +15,7 @@ from jaxtyping import Float, Float32
 from viewfinder.byte_cache import ByteCache
 from viewfinder.conversation import PictureId
 from viewfinder.encoders.base import Pixels, grid_boxes
+from viewfinder.encoders.scale import BACKGROUND_SHARE, BOX_CROPS, measure_contrast
 from viewfinder.errors import PictureError
 from viewfinder.pictures import AtMost, decode_one
 from viewfinder.search.gallery import Gallery
@@ -30,6 +31,9 @@ CROPS, SHARE = 5, 0.3
 
 CROP_SHARPNESS = 15.0
 """A crop more similar to the words by 0.07 weighs e times as much; what is nowhere in a picture lights up nothing."""
+
+MAX_BRIGHTER = 4.0
+"""The likeness of crops is multiplied by no more than this many times what that of whole pictures is."""
 
 _MAX_SIDE = 768
 
@@ -56,7 +60,12 @@ class Grounder:
             pixels = _decode_first(gallery.snapshot, gallery.row(picture))
             crops_cd = encoder.project(encoder.pictures(cut_boxes(pixels, crop_boxes())).global_bd)
             self._crops.put(key, crops_cd)
-        likeness_tc = encoder.words(texts) @ crops_cd.T - encoder.background(crops_cd)
+        likeness_tc = encoder.words(texts) @ crops_cd.T
+        if gallery.scale.is_of_box:
+            likeness_tc = likeness_tc - encoder.background(crops_cd)
+        else:
+            most = MAX_BRIGHTER * gallery.scale.words
+            likeness_tc = compare_crops(likeness_tc, crops_cd, gallery.sayings_bd, most=most)
         return Grounding(grid_boxes(1, 1, GRID_SIDE), spread_to_regions(likeness_tc))
 
     def has_crops(self, gallery: Gallery, picture: PictureId) -> bool:
@@ -85,6 +94,24 @@ def cut_boxes(pixels: Pixels, boxes_r4: Float32[np.ndarray, "r 4"]) -> list[Pixe
     first_r2 = np.minimum(edges_r4[:, :2].astype(int), [width - 1, height - 1])
     after_r2 = np.maximum(np.rint(edges_r4[:, 2:]).astype(int), first_r2 + 1)
     return [pixels[y0:y1, x0:x1] for (x0, y0), (x1, y1) in zip(first_r2.tolist(), after_r2.tolist(), strict=True)]
+
+
+def compare_crops(
+    likeness_tc: Float[np.ndarray, "t c"],
+    crops_cd: Float[np.ndarray, "c d"],
+    sayings_bd: Float[np.ndarray, "b d"],
+    *,
+    most: float,
+) -> Float[np.ndarray, "t c"]:
+    """How well texts fit the crops of a picture, less what fits them anyway, on the scale of the box.
+
+    The unit is how far the crops of this very picture differ in their likeness to the median saying: so what is nowhere
+    in it lights up no more than that. Differences are multiplied by `most` at most: a grey wall has none that count.
+    """
+    apart = measure_contrast(crops_cd, sayings_bd)
+    factor = most if apart * most < BOX_CROPS else BOX_CROPS / apart
+    anyway_c = sayings_bd.mean(axis=0) @ crops_cd.T
+    return np.asarray((likeness_tc - np.float32(BACKGROUND_SHARE) * anyway_c) * factor)
 
 
 def spread_to_regions(likeness_tc: Float[np.ndarray, "t c"]) -> Float32[np.ndarray, "t r"]:

@@ -20,7 +20,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
-from jaxtyping import Int64
+from jaxtyping import Float, Int64
 
 from viewfinder.encoders.base import to_file_name
 from viewfinder.search.approximate import (
@@ -37,6 +37,7 @@ from viewfinder.search.approximate import (
 )
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.near_scores import IndexedPictures, sample_rows
+from viewfinder.search.own_scale import read_sayings
 from viewfinder.store.tables import private_files
 
 APPROXIMATE = "approximate"
@@ -238,10 +239,10 @@ def _sync_folder(folder: Path) -> None:
 def queries_like(gallery: Gallery, of_k: Int64[np.ndarray, " k"] | None = None, count: int = QUERIES) -> Queries:
     """Queries like those of conversations about the pictures in these rows (default: about any).
 
-    They are made from captions, else from words that hold for pictures: words lie elsewhere than pictures, so an index
-    that finds the neighbours of pictures may miss those of words. Of three queries, one is what is said about a
-    picture; one is that and the picture too; one is that, but neither this picture nor the word that fits it best.
-    Only if there are no words at all are the queries pictures, moved a little.
+    They are made from captions, else from words that hold for pictures, or from the sayings that fit them best: words
+    lie elsewhere than pictures, so an index that finds the neighbours of pictures may miss those of words. Of three
+    queries, one is what is said about a picture; one is that and the picture too; one is that, but neither this picture
+    nor the word that fits it best. Only if there are no words at all are the queries pictures, moved a little.
     """
     snapshot = gallery.snapshot
     rows_k = sample_rows(len(gallery), count) if of_k is None else of_k[sample_rows(len(of_k), count)]
@@ -254,15 +255,38 @@ def queries_like(gallery: Gallery, of_k: Int64[np.ndarray, " k"] | None = None, 
         unwanted_kd = vocabulary.vectors_ld[best_kw[:, 0]]
     if vocabulary is not None and sum(map(bool, texts)) < len(texts) // 2:
         kind, texts = "words", [" ".join(vocabulary.words[at] for at in best_w) for best_w in best_kw.tolist()]
+    if vocabulary is None and not gallery.scale.is_of_box:
+        fits_k2 = choose_sayings(pictures_kd @ gallery.sayings_bd.T)
+        unwanted_kd = gallery.sayings_bd[fits_k2[:, 1]]
+        if sum(map(bool, texts)) < len(texts) // 2:
+            kind, texts = "sayings", [read_sayings()[at] for at in fits_k2[:, 0].tolist()]
     said_m = np.flatnonzero([bool(text) for text in texts])
     if len(said_m) >= MIN_MEASURED:
         vectors_md = np.concatenate([gallery.encoder.words([texts[at]]) for at in said_m.tolist()])
         weight_m = np.resize(np.array(BESIDE, np.float32), len(said_m))
         against_m = weight_m < 0
-        vectors_md = vectors_md + weight_m[:, None] * pictures_kd[said_m]
+        beside = gallery.scale.pictures / gallery.scale.words  # as `Gallery.express` weighs pictures
+        vectors_md = vectors_md + beside * weight_m[:, None] * pictures_kd[said_m]
         vectors_md += AGAINST * against_m[:, None] * unwanted_kd[said_m]
         return Queries(with_background(vectors_md, np.full(len(said_m), -1.0, np.float32)), against_m, kind)
     moved_kd = np.random.default_rng(0).normal(scale=0.5 / np.sqrt(pictures_kd.shape[1]), size=pictures_kd.shape)
     against_m = np.arange(len(rows_k)) % len(BESIDE) == 2
     moved_kd += AGAINST * against_m[:, None] * unwanted_kd
     return Queries(with_background(pictures_kd + moved_kd, np.zeros(len(rows_k), np.float32)), against_m, "pictures")
+
+
+def choose_sayings(likeness_kb: Float[np.ndarray, "k b"]) -> Int64[np.ndarray, "k 2"]:
+    """For every picture the saying that fits it best of those that no picture before it took, and the next one.
+
+    A saying fits as far as it fits the picture better than others: some fit everything. Once all are taken, they are
+    free again.
+    """
+    fits_kb = likeness_kb - likeness_kb.mean(axis=0)
+    chosen, free_b = [], np.ones(fits_kb.shape[1], bool)
+    for fits_b in fits_kb:
+        if free_b.sum() < 2:
+            free_b[:] = True
+        best, following = np.argsort(np.where(free_b, -fits_b, np.inf), kind="stable")[:2].tolist()
+        chosen.append((best, following))
+        free_b[best] = False
+    return np.array(chosen, np.int64).reshape(-1, 2)

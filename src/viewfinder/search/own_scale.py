@@ -20,13 +20,14 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib.resources import files
 
 import numpy as np
 from jaxtyping import Float, Float32, Int64
 
+from viewfinder.encoders.scale import BOX, Scale
 from viewfinder.search.kernels import top_k
 from viewfinder.search.near_scores import sample_rows
 from viewfinder.search.verdicts import CROWD, MAX_TURNS_COUNTED, MIN_LIKELY, Verdict, mean_odds
@@ -87,6 +88,25 @@ def read_curves() -> Curves:
     """The curves that come with the package."""
     known = json.loads(files("viewfinder.search").joinpath("own_scale.json").read_text(encoding="utf-8"))
     return Curves(tuple(known["here"]), tuple(known["match"]), (known["nothing_below"][0], known["nothing_below"][1]))
+
+
+RARELY_BELOW = 0.15
+"""The chance below which nothing is here where less is known than what the curves were fitted on: in small libraries,
+and where it is not known how common words are. Chosen on `choose` so that "nothing" is said of fewer than 5 in 100
+photographs that are among the first ten, at 30, 600 and 6,815 pictures (`benchmarks/any_encoder.py`)."""
+
+SMALL = 100
+"""Fewer pictures are a small library: the ten best of it are a good part of all, and do not stand out."""
+
+
+@cache
+def curves_for(pictures: int, *, knows_words: bool) -> Curves:
+    """The curves for a library of so many pictures; `knows_words`: whether it is known how common words are."""
+    curves = read_curves()
+    if knows_words and pictures >= SMALL:
+        return curves
+    fragments, sentences = (min(limit, RARELY_BELOW) for limit in curves.nothing_below)
+    return replace(curves, nothing_below=(fragments, sentences))
 
 
 def measure_levels(
@@ -194,12 +214,16 @@ class OwnScale:
 
 
 def own_features(
-    scale: OwnScale, standing_c: Float[np.ndarray, " c"], texts_md: Float[np.ndarray, "m d"], familiar: float | None
+    scale: OwnScale,
+    standing_c: Float[np.ndarray, " c"],
+    texts_md: Float[np.ndarray, "m d"],
+    familiar: float | None,
+    of_encoder: Scale = BOX,
 ) -> Float[np.ndarray, " f"]:
     """The `FEATURES` of what was said.
 
     `standing_c` are the standings of the `CROWD` best pictures, `familiar` is as `mean_familiarity` has it (None: it is
-    not known how common words are).
+    not known how common words are). `of_encoder` brings the likeness of texts to the scale of the curves.
     """
     said_d = texts_md.mean(axis=0)
     likeness_b = scale.sayings_bd @ said_d
@@ -207,11 +231,24 @@ def own_features(
     rare = 0.0 if familiar is None else max(COMMON - familiar, 0.0)
     return np.array(
         [
-            standing_c.mean(), standing_c.max(), scale.usual, nearest_k.mean(), likeness_b.mean(),
-            np.linalg.norm(said_d), min(len(texts_md), MAX_TURNS_COUNTED), rare,
+            standing_c.mean(), standing_c.max(), scale.usual, of_encoder.move_texts(float(nearest_k.mean())),
+            of_encoder.move_texts(float(likeness_b.mean())), measure_length(texts_md, of_encoder),
+            min(len(texts_md), MAX_TURNS_COUNTED), rare,
         ],
         np.float64,
     )  # fmt: skip
+
+
+def measure_length(texts_md: Float[np.ndarray, "m d"], scale: Scale = BOX) -> float:
+    """The length of the mean of what was said, as it would be on the scale of the box.
+
+    Of m unit vectors that are alike by c on average it is sqrt((1 + (m - 1) c) / m).
+    """
+    length, count = float(np.linalg.norm(texts_md.mean(axis=0))), len(texts_md)
+    if scale.is_of_box or count < 2:
+        return length
+    alike = (length**2 * count - 1) / (count - 1)
+    return math.sqrt(max((1 + (count - 1) * scale.move_texts(alike)) / count, 0.0))
 
 
 def logistic(logits_k: Float[np.ndarray, " k"]) -> Float[np.ndarray, " k"]:

@@ -35,10 +35,10 @@ def sum_plain_parts(query: Query) -> PlainSum:
     """A query as one scan, as far as that is possible."""
     weight = positive_weight(query)
     plain = [part for part in query.parts if part.kind in ("words", "picture")]
-    vectors = [part.weight * part.vector_d for part in plain if part.vector_d is not None]
+    vectors = [part.weight * part.factor * part.vector_d for part in plain if part.vector_d is not None]
     return PlainSum(
         vector_d=(np.sum(vectors, axis=0) / weight).astype(np.float32) if vectors else None,
-        centred=sum((part.weight for part in plain if part.centred), 0.0) / weight,
+        centred=sum((part.weight * part.factor for part in plain if part.centred), 0.0) / weight,
         others=tuple(part for part in query.parts if part.kind not in ("words", "picture")),
     )
 
@@ -63,13 +63,17 @@ def vocabulary_vectors(vectors_nd: Float[np.ndarray, "n d"], vocabulary: Vocabul
 
 
 def contrast_scores(
-    vectors_nd: Float[np.ndarray, "n d"], asked_d: Float[np.ndarray, " d"], rivals_rd: Float[np.ndarray, "r d"]
+    vectors_nd: Float[np.ndarray, "n d"],
+    asked_d: Float[np.ndarray, " d"],
+    rivals_rd: Float[np.ndarray, "r d"],
+    *,
+    temperature: float = RIVAL_TEMPERATURE,
 ) -> Float[np.ndarray, " n"]:
     """Log-probability of a word against its rivals for every picture, not below `MIN_CONTRAST`."""
-    logits_nr = row_products(vectors_nd, rivals_rd) / RIVAL_TEMPERATURE
+    logits_nr = row_products(vectors_nd, rivals_rd) / temperature
     top_n1 = logits_nr.max(axis=1, keepdims=True)
     whole_n = np.log(np.exp(logits_nr - top_n1).sum(axis=1)) + top_n1[:, 0]
-    logs_n: Float[np.ndarray, " n"] = vectors_nd @ asked_d / RIVAL_TEMPERATURE - whole_n
+    logs_n: Float[np.ndarray, " n"] = vectors_nd @ asked_d / temperature - whole_n
     np.maximum(logs_n, MIN_CONTRAST, out=logs_n)
     return logs_n
 

@@ -55,6 +55,7 @@ class Ranking:
         *,
         fold: bool = False,
     ) -> None:
+        query = gallery.express(query)
         self.gallery, self.query, self.adapters, self.reading = gallery, query, adapters, reading
         self._allowed_n = allowed_n
         self.scores: Scores | NearScores = gallery.turn_scores(query, allowed_n)

@@ -39,6 +39,7 @@ from jaxtyping import Float
 
 from viewfinder.encoders.base import Calibration, Encoded, Pixels, Vocabulary, grid_boxes, unit_rows
 from viewfinder.encoders.onnx import CPU, inference_session
+from viewfinder.encoders.scale import BOX
 from viewfinder.errors import EncoderMismatch
 from viewfinder.pictures import Fit, Stretch
 from viewfinder.weights import read_list_beside
@@ -400,6 +401,7 @@ class StarterEncoder:
     fit: Fit = Stretch(SIDE)
     raw_version = RAW_VERSION
     sentences_version = SENTENCES_VERSION
+    scale = BOX
 
     def __init__(self, head_file: Path | None = None, *, threads: int | None = None) -> None:
         self._head_file = head_file or SHIPPED_HEAD
