@@ -60,7 +60,7 @@ from viewfinder.store.rows import (
 )
 from viewfinder.store.settings import LIBRARY_FORMAT, SETTINGS, Settings, add_roots, read_settings, write_settings
 from viewfinder.store.snapshot import Snapshot, read_generation
-from viewfinder.store.snapshot_files import load_snapshot
+from viewfinder.store.snapshot_files import find_snapshot, load_snapshot
 from viewfinder.store.spaces import (
     build_space,
     complete_space,
@@ -397,7 +397,18 @@ class Library:
             "spaces": self.store.spaces(),
             "tuned": self.settings.head is not None,
             "index": None if self.space is None else read_card(self.folder, self.space),
+            "labels_by_encoder": self._list_own_labels(),
         }
+
+    def _list_own_labels(self) -> list[str]:
+        """The facets of photographs whose labels the encoder's own words tell; the starter's tell none."""
+        space = self.space
+        if space is None or self.settings.encoder == "starter":
+            return []
+        from viewfinder.session.labels import read_own_labels
+
+        snapshot = find_snapshot(self.folder, space)
+        return [] if snapshot is None else read_own_labels(snapshot)
 
     def to_arrow(self) -> Any:
         """The pictures as an Arrow table, by id: facts, captions, and one column per catalogue column."""

@@ -16,6 +16,7 @@ from viewfinder.query import Evidence, LikelihoodRatios
 from viewfinder.questioners.answers import answer_likelihoods
 from viewfinder.questioners.photographs import photograph_labels
 from viewfinder.search.gallery import MAX_KEPT_PICTURES, Gallery
+from viewfinder.session.labels import find_label_chances
 from viewfinder.session.predicted import predict_labels
 from viewfinder.session.reading import Read
 from viewfinder.wording.choices import is_choice
@@ -114,8 +115,8 @@ class KnownOfGallery:
         return has_n, column.first_codes_n >= 0
 
     def label_chances(self) -> Float[np.ndarray, "n l"] | None:
-        """How likely each label of `questioners.photographs` holds; None for encoders other than the starter."""
-        return predict_labels(self.gallery, photograph_labels())
+        """How likely each label of `questioners.photographs` holds; None where nothing can tell (`session.labels`)."""
+        return find_label_chances(self.gallery)
 
     def label_chances_at(self, rows_k: Int[np.ndarray, " k"]) -> Float32[np.ndarray, "k l"] | None:
         """`label_chances` of some pictures; in a large collection computed from their vectors alone."""

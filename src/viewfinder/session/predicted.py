@@ -7,13 +7,22 @@ from jaxtyping import Float
 
 from viewfinder.questioners.photographs import PhotographLabels
 from viewfinder.search.gallery import MAX_KEPT_PICTURES, MAX_PICTURES_AT_ONCE, Gallery
+from viewfinder.search.raw_vectors import RawVectors
 from viewfinder.store.snapshot import Snapshot
 
 
 def can_predict(gallery: Gallery, labels: PhotographLabels) -> bool:
-    """Whether the pictures have the vectors that the network reads: those of the starter."""
-    is_read = gallery.raw is not None or gallery.encoder.version == labels.vectors_version
-    return gallery.encoder.raw_version == labels.raw_version and is_read
+    """Whether the pictures have the vectors that the network reads: those of the starter, be it beside others."""
+    is_own = gallery.encoder.raw_version == labels.raw_version
+    return (is_own and gallery.encoder.version == labels.vectors_version) or _find_raw(gallery, labels) is not None
+
+
+def _find_raw(gallery: Gallery, labels: PhotographLabels) -> RawVectors | None:
+    """The raw vectors of the starter: the encoder's own, or those kept beside them."""
+    if gallery.encoder.raw_version == labels.raw_version:
+        return gallery.raw
+    beside = gallery.starter_raw
+    return beside if beside is not None and beside.raw_version == labels.raw_version else None
 
 
 def predict_labels(gallery: Gallery, labels: PhotographLabels) -> Float[np.ndarray, "n l"] | None:
@@ -23,7 +32,7 @@ def predict_labels(gallery: Gallery, labels: PhotographLabels) -> Float[np.ndarr
     """
     if not can_predict(gallery, labels):
         return None
-    raw, reads_vectors = gallery.raw, gallery.encoder.version == labels.vectors_version
+    raw, reads_vectors = _find_raw(gallery, labels), gallery.encoder.version == labels.vectors_version
     kind = np.float32 if len(gallery) <= MAX_KEPT_PICTURES else np.float16
 
     def predict(snapshot: Snapshot) -> Float[np.ndarray, "n l"]:

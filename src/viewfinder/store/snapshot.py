@@ -252,6 +252,11 @@ class Snapshot:
             self._derived[name] = known
         return self._derived[name]
 
+    def kept(self, name: str) -> np.ndarray | None:
+        """An array that `derived` keeps under this name for the whole snapshot; None: it was not computed yet."""
+        known = self._derived.get(name)
+        return _read_derived(self._locate_derived(DERIVED, name)) if known is None else known
+
     def derived_by_block(self, name: str, compute: Callable[[Snapshot], np.ndarray]) -> list[tuple[int, np.ndarray]]:
         """An array like that of `derived` for each block of pictures alone, with the block's first row.
 

@@ -69,6 +69,14 @@ def name_snapshot(mark: str) -> str:
     return "-".join(half.hexdigest() for half in halves)
 
 
+def find_snapshot(folder: Path, space: str) -> Snapshot | None:
+    """The present snapshot of a space if a search has already made it; nothing is written."""
+    with suppress(OSError, ValueError, KeyError, LibraryError):
+        mark = read_generation(folder, space)
+        return _open_snapshot(folder / "snapshots" / name_snapshot(mark), space, mark)
+    return None
+
+
 def load_snapshot(folder: Path, space: str) -> Snapshot:
     """The present snapshot of a space, mapped or built. Raises NotALibrary, UnknownName, LibraryError."""
     mark = read_generation(folder, space)
