@@ -41,6 +41,7 @@ from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.evaluation.pictures import Pictures
 from viewfinder.evaluation.plan import pick_evenly
 from viewfinder.pictures import AtMost, Limits, decode
+from viewfinder.questioners import QuestionerChoice
 from viewfinder.retrievers import load_retriever
 from viewfinder.search.gallery import Gallery
 from viewfinder.session.session import Session
@@ -169,7 +170,12 @@ def encode_files(paths: Sequence[Path], encoder: StarterEncoder) -> Float[np.nda
 
 
 def converse(
-    gallery: Gallery, notes: AnnotatedPhotos, target: str, style: SpeakingStyle, questioner: str, rounds: int = ROUNDS
+    gallery: Gallery,
+    notes: AnnotatedPhotos,
+    target: str,
+    style: SpeakingStyle,
+    questioner: QuestionerChoice,
+    rounds: int = ROUNDS,
 ) -> Iterator[Said]:
     """One conversation about a photograph (which need not be there: then every rank is the last)."""
     session = Session(gallery, load_retriever("composer"), questioner)
