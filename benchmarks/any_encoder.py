@@ -40,9 +40,9 @@ from quality import ABSENT, estimate_interval
 
 from viewfinder.conversation import Like, Question, Say
 from viewfinder.data.splits import Part, read_photographs
-from viewfinder.encoders import Encoder
-from viewfinder.encoders import scale as scales
+from viewfinder.encoders import Encoder, measured_scale
 from viewfinder.encoders.features import Features
+from viewfinder.encoders.scale import BOX
 from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.evaluation.pictures import Pictures
 from viewfinder.evaluation.plan import pick_evenly
@@ -175,20 +175,18 @@ class Bench:
 
     def fit(self) -> dict[str, Any]:
         """The figures of the box's scale on `choose`; writes the slopes and shares of the labels."""
-        from viewfinder.encoders.scale import measure_apart, measure_texts
-
         choose = self.read("choose")
         vectors_nd = self.starter.project(np.asarray(choose.raw_nr, np.float32)).astype(np.float32)
         sayings_bd = self.starter.words(read_sayings()).astype(np.float32)
         levels_n2 = measure_levels(vectors_nd, sayings_bd)
         crops = [self._look_at_crops(choose, key) for key in pick_evenly(choose.keys, FLAT_SHOWN)]
-        contrast = [scales.measure_contrast(self.starter.project(crops_cr), sayings_bd) for crops_cr in crops]
+        contrast = [measured_scale.measure_contrast(self.starter.project(crops_cr), sayings_bd) for crops_cr in crops]
         self._fit_labels(choose, vectors_nd)
         return {
             "BOX_WORDS": float(np.median(levels_n2[:, 1])),
-            "BOX_PICTURES": measure_apart(vectors_nd),
+            "BOX_PICTURES": measured_scale.measure_apart(vectors_nd),
             "BOX_CROPS": float(np.median(contrast)),
-            "BOX_TEXTS": measure_texts(sayings_bd),
+            "BOX_TEXTS": measured_scale.measure_texts(sayings_bd),
         }
 
     def _look_at_crops(self, shelf: Shelf, key: str) -> Float32[np.ndarray, "c r"]:
@@ -411,7 +409,7 @@ def measure_lists(bench: Bench) -> dict[str, Any]:
     asked_mw = with_background(self_words(bench.clip, captions), np.full(len(captions), -1.0, np.float32))
     best_mk = exact_best(gallery.snapshot.matrix_nd, gallery.background_n, asked_mw, NEAR)
     of_pictures = Gallery(gallery.snapshot, bench.clip)
-    of_pictures.scale = scales.BOX  # as it was: no scale, no sayings
+    of_pictures.scale = BOX  # as it was: no scale, no sayings
     found = {}
     for name, chosen_on in (("sayings", queries_like(gallery)), ("pictures", queries_like(of_pictures))):
         index = build_index(keys, gallery.snapshot.matrix_nd, gallery.background_n, chosen_on)

@@ -7,22 +7,17 @@ import math
 import numpy as np
 import pytest
 
-from viewfinder.encoders.scale import (
-    BACKGROUND_SHARE,
-    BOX,
+from viewfinder.encoders.measured_scale import (
     BOX_PICTURES,
     BOX_TEMPERATURE,
     BOX_TEXTS,
     BOX_WORDS,
-    Scale,
-    find_scale,
-    find_temperature,
     measure_apart,
     measure_contrast,
     measure_scale,
     measure_texts,
-    share_background,
 )
+from viewfinder.encoders.scale import BACKGROUND_SHARE, BOX, Scale, find_scale, find_temperature, share_background
 from viewfinder.encoders.starter import StarterEncoder
 
 SAYINGS_BD = np.array([[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]], np.float32)

@@ -21,7 +21,6 @@ from viewfinder.encoders.scale import (
     Scale,
     find_scale,
     find_temperature,
-    measure_scale,
     share_background,
 )
 from viewfinder.encoders.tags import TagVectors
@@ -260,6 +259,9 @@ class Gallery:
         known = find_scale(self.encoder)
         if known is not None or not len(self):
             return known or BOX
+        # Not above: a server of the starter would load it for nothing.
+        from viewfinder.encoders.measured_scale import measure_scale
+
         rows_k, temperature = sample_rows(len(self), SCALE_SAMPLE), find_temperature(self.encoder)
 
         def measure(snapshot: Snapshot) -> Float32[np.ndarray, " numbers"]:

@@ -15,7 +15,8 @@ from jaxtyping import Float, Float32
 from viewfinder.byte_cache import ByteCache
 from viewfinder.conversation import PictureId
 from viewfinder.encoders.base import Pixels, grid_boxes
-from viewfinder.encoders.scale import BACKGROUND_SHARE, BOX_CROPS, measure_contrast
+from viewfinder.encoders.measured_scale import BOX_CROPS, measure_contrast
+from viewfinder.encoders.scale import BACKGROUND_SHARE
 from viewfinder.errors import PictureError
 from viewfinder.pictures import AtMost, decode_one
 from viewfinder.search.gallery import Gallery

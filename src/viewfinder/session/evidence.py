@@ -16,7 +16,6 @@ from viewfinder.query import Evidence, LikelihoodRatios
 from viewfinder.questioners.answers import answer_likelihoods
 from viewfinder.questioners.photographs import photograph_labels
 from viewfinder.search.gallery import MAX_KEPT_PICTURES, Gallery
-from viewfinder.session.labels import find_label_chances
 from viewfinder.session.predicted import predict_labels
 from viewfinder.session.reading import Read
 from viewfinder.wording.choices import is_choice
@@ -115,7 +114,11 @@ class KnownOfGallery:
         return has_n, column.first_codes_n >= 0
 
     def label_chances(self) -> Float[np.ndarray, "n l"] | None:
-        """How likely each label of `questioners.photographs` holds; None where nothing can tell (`session.labels`)."""
+        """How likely each label of `questioners.photographs` holds; None where nothing can tell."""
+        if self.gallery.scale.is_of_box:
+            return predict_labels(self.gallery, photograph_labels())
+        from viewfinder.session.labels import find_label_chances
+
         return find_label_chances(self.gallery)
 
     def label_chances_at(self, rows_k: Int[np.ndarray, " k"]) -> Float32[np.ndarray, "k l"] | None:
