@@ -5,8 +5,8 @@
     python benchmarks/any_encoder.py DATA --fit            # measures questioners/zero_shot.json, and the box's scale
 
 The encoders are the starter and `pseudo_clip`, which finds what the starter finds and whose scores mean nothing of what
-the starter's do. It is measured alone and with the starter's vectors beside it. Photographs are those of a part,
-`report` for reporting; `fit` only fills the largest gallery.
+the starter's do. It is measured as it is, on its own scale, and with the starter's vectors beside it. Photographs are
+those of a part, `report` for reporting; `fit` only fills the largest gallery.
 
 verdicts   captions of photographs that are there, whole and as fragments, and sentences about things that no caption
            names, in galleries of 30 (some), of 600 and of all photographs
@@ -74,6 +74,9 @@ a hedgehog in leaves|a combine harvester in wheat|a suspension file|a crossword 
 a jellyfish|an abacus|an hourglass|a mosaic of an emperor|a ventriloquist|a tarot card|a sarcophagus|a gramophone
 """
 """More things that are in no photograph: nothing was fitted or chosen with them."""
+
+UNSCALED, SCALED, BESIDE = "pseudo-CLIP, as it is", "pseudo-CLIP", "pseudo-CLIP, the starter beside it"
+"""The stand-in taken for the starter, as every encoder was; on its own scale; with the starter's vectors as well."""
 
 SIZES, LARGEST = (30, 600), 6815
 SMALL_GALLERIES = 20
@@ -162,10 +165,12 @@ class Bench:
         turned_ne = PseudoClip.turn_pictures(starter_nd)
         found = {
             "starter": Pictures(tuple(keys), starter_nd.astype(np.float32), self.starter, raw=raw).gallery(),
-            "pseudo-CLIP": Pictures(tuple(keys), turned_ne, self.clip).gallery(),
-            "pseudo-CLIP, the starter beside it": Pictures(tuple(keys), turned_ne, self.clip).gallery(),
+            UNSCALED: Pictures(tuple(keys), turned_ne, self.clip).gallery(),
+            SCALED: Pictures(tuple(keys), turned_ne, self.clip).gallery(),
+            BESIDE: Pictures(tuple(keys), turned_ne, self.clip).gallery(),
         }
-        found["pseudo-CLIP, the starter beside it"].starter_raw = raw
+        found[UNSCALED].scale = BOX
+        found[BESIDE].starter_raw = raw
         return found
 
     def take(self, count: int, rng: random.Random) -> tuple[list[str], Float16[np.ndarray, "n r"]]:
@@ -243,7 +248,7 @@ def measure_verdicts(bench: Bench) -> dict[str, Any]:
             asked = rng.sample(of_it, min(max(ASKED // len(galleries), 1), len(of_it)))
             said = list(ask(bench, asked, keys, fit, rng))
             for name, gallery in bench.see(keys, raw_nr).items():
-                if "beside" not in name:
+                if name != BESIDE:
                     judged.setdefault(name, []).extend(judge(gallery, said))
         found[f"{size:,}"] = {name: describe_verdicts(some) for name, some in judged.items()}
         print(size, json.dumps(found[f"{size:,}"], indent=1), flush=True)
@@ -338,7 +343,7 @@ def measure_but(bench: Bench) -> dict[str, Any]:
     comparer, targets = PhotoComparer(notes), pick_evenly(bench.shelf.keys, bench.talks)
     found: dict[str, Any] = {}
     for name, gallery in bench.see(bench.shelf.keys, bench.shelf.raw_nr).items():
-        if "beside" in name:
+        if name == BESIDE:
             continue
         ranks: dict[str, list[int]] = {"a caption": [], "then, of what it showed, but": [], "at first, but": []}
         for target in targets:
@@ -377,8 +382,8 @@ def measure_heatmaps(bench: Bench) -> dict[str, Any]:
         of_clip_tc = bench.clip.words(texts) @ turned_ce.T
         shown = {
             "starter": spread_to_regions(likeness_tc),
-            "pseudo-CLIP, as it is": spread_to_regions(of_clip_tc),
-            "pseudo-CLIP": spread_to_regions(compare_crops(of_clip_tc, turned_ce, turned_be, most=100.0)),
+            UNSCALED: spread_to_regions(of_clip_tc),
+            SCALED: spread_to_regions(compare_crops(of_clip_tc, turned_ce, turned_be, most=100.0)),
         }
         for name, weights_tr in shown.items():
             for what, brightest in zip(("named", "not there"), (weights_tr.max(axis=1) * 36).tolist(), strict=True):
@@ -404,7 +409,7 @@ def measure_lists(bench: Bench) -> dict[str, Any]:
     ]
     whole_nr = np.concatenate([raw_nr, *copies]).astype(np.float16)
     keys = tuple(f"{row:06}" for row in range(len(whole_nr)))
-    gallery = bench.see(keys, whole_nr)["pseudo-CLIP"]
+    gallery = bench.see(keys, whole_nr)[SCALED]
     captions = [bench.shelf.captions(key)[0] for key in pick_evenly(bench.shelf.keys, 200)]
     asked_mw = with_background(self_words(bench.clip, captions), np.full(len(captions), -1.0, np.float32))
     best_mk = exact_best(gallery.snapshot.matrix_nd, gallery.background_n, asked_mw, NEAR)

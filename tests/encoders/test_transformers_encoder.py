@@ -30,6 +30,7 @@ from transformers.models.siglip2.image_processing_pil_siglip2 import Siglip2Imag
 
 from viewfinder.encoders.base import Encoder, Pixels, grid_boxes
 from viewfinder.encoders.checkpoints import pool_regions
+from viewfinder.encoders.scale import find_temperature
 from viewfinder.encoders.transformers import TransformersEncoder, load_transformers_encoder
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.evaluation import Plan, evaluate
@@ -329,6 +330,14 @@ def test_no_pictures_and_no_texts_give_no_vectors(kind: str, encoders: dict[str,
     assert (made.global_bd.shape, made.regions_brd.shape) == ((0, encoder.width), (0, 36, encoder.width))
     assert encoder.words([]).shape == (0, encoder.width)
     assert encoder.pictures(_pictures()[:1]).regions_brd is None
+
+
+def test_models_that_learnt_a_temperature_bring_it_along(encoders: dict[str, TransformersEncoder]) -> None:
+    for kind, encoder in encoders.items():
+        learnt = getattr(encoder._checkpoint.network, "logit_scale", None)
+        assert (learnt is None) == (kind == "blip")
+        expected = None if learnt is None else pytest.approx(float(learnt.detach().exp()))
+        assert encoder.logit_scale == expected == find_temperature(encoder)
 
 
 def test_region_boxes_of_clip_divide_its_crop(encoders: dict[str, TransformersEncoder]) -> None:

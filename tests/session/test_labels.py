@@ -104,6 +104,10 @@ def test_the_starters_and_colours_labels_are_as_they_were() -> None:
 # -- from the command to the conversation
 
 
+def _words(*texts: str) -> np.ndarray:
+    return turn_texts(StarterEncoder().words(texts))
+
+
 def draw_scenes(folder: Path, count: int) -> None:
     """Pictures that an encoder of photographs can tell apart: a sun over the sea, trees, a wall."""
     folder.mkdir()
@@ -124,7 +128,9 @@ def draw_scenes(folder: Path, count: int) -> None:
         Image.fromarray(np.clip(pixels.astype(int) + noise, 0, 255).astype(np.uint8)).save(folder / f"{number:03}.png")
 
 
-def test_a_library_of_another_encoder_is_searched_judged_and_asked_about(tmp_path: Path) -> None:
+def test_a_library_of_another_encoder_is_searched_judged_and_asked_about(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     draw_scenes(tmp_path / "pictures", 36)
     with viewfinder.open(tmp_path / "clip.vf", encoder="pseudo_clip:PseudoClip") as library:
         library.add(tmp_path / "pictures")
@@ -139,5 +145,11 @@ def test_a_library_of_another_encoder_is_searched_judged_and_asked_about(tmp_pat
         assert len(said) == 10
         assert library.gallery().scale.words > 2
         assert "who" in library.status()["labels_by_encoder"]
+        read: list[int] = []
+        monkeypatch.setattr(PseudoClip, "_many", lambda self, *texts: [read.append(len(texts)), _words(*texts)][1])
+        draw_scenes(tmp_path / "more", 1)
+        library.add(tmp_path / "more")
+        assert library.chat().say("a green meadow").verdict in ("found", "unsure", "nothing")
+        assert max(read, default=0) < 20, "sayings and phrases are not read again for another picture"
     turned_me = turn_texts(StarterEncoder().words(["a brick wall"]))
     np.testing.assert_allclose(PseudoClip().words(["a brick wall"]), turned_me, atol=1e-6)

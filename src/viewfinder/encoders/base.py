@@ -117,7 +117,7 @@ class Encoder(Protocol):
         """Boxes (x0, y0, x1, y1) of a picture's regions, in its upright pixels."""
 
     def background(self, pictures_nd: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
-        """The likeness of each picture to any text at all; zeros if that is not known."""
+        """The likeness of each picture to any text at all; zeros if that is not known: libraries measure it."""
 
 
 def grid_boxes(width: int, height: int, side: int = 6) -> Float[np.ndarray, "r 4"]:

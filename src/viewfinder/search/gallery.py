@@ -5,6 +5,7 @@ A `Snapshot` stores pictures, a `Gallery` scores them for a query, and a `Rankin
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -239,9 +240,9 @@ class Gallery:
     @cached_property
     def sayings_bd(self) -> Float32[np.ndarray, "b d"]:
         """Vectors of the sayings that every library is asked, kept beside the snapshot."""
-        return self.snapshot.derived(
+        return self.snapshot.derived_of_texts(
             f"sayings-{name_sayings()}-{self.encoder.version}",
-            lambda _: self.encode_texts(read_sayings()).astype(np.float32),
+            lambda: self.encode_texts(read_sayings()).astype(np.float32),
         )
 
     @cached_property
@@ -303,7 +304,14 @@ class Gallery:
     def tags(self) -> TagVectors:
         """Zero-shot tags, measured against a sample of this collection."""
         rows_k = np.linspace(0, max(len(self) - 1, 0), min(len(self), TAG_SAMPLE)).astype(int)
-        return TagVectors.of(self.encode_texts, background=self.snapshot.matrix_nd[rows_k])
+
+        def encode(phrases: Sequence[str]) -> Float[np.ndarray, "n d"]:
+            mark = hashlib.blake2b("\n".join(phrases).encode(), digest_size=4).hexdigest()
+            return self.snapshot.derived_of_texts(
+                f"tags-{mark}-{self.encoder.version}", lambda: self.encode_texts(phrases).astype(np.float32)
+            )
+
+        return TagVectors.of(encode, background=self.snapshot.matrix_nd[rows_k])
 
     def likeness_in_words(
         self, vector_l: Float[np.ndarray, " l"], rows: Int[np.ndarray, " k"] | slice

@@ -137,9 +137,9 @@ def cross_fit(
 
 def _stand_out(gallery: Gallery) -> Float32[np.ndarray, "n l"]:
     phrases = [phrase for said in list_phrases() for phrase in said]
-    phrases_pd = gallery.snapshot.derived(
+    phrases_pd = gallery.snapshot.derived_of_texts(
         f"phrases-{name_phrases()}-{gallery.encoder.version}",
-        lambda _: gallery.encode_texts(phrases).astype(np.float32),
+        lambda: gallery.encode_texts(phrases).astype(np.float32),
     )
     matrix_nd = gallery.snapshot.matrix_nd
     sample_kd = np.asarray(matrix_nd[sample_rows(len(gallery), TAG_SAMPLE)], np.float32)

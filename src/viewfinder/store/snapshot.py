@@ -252,6 +252,17 @@ class Snapshot:
             self._derived[name] = known
         return self._derived[name]
 
+    def derived_of_texts(self, name: str, compute: Callable[[], np.ndarray]) -> np.ndarray:
+        """An array like that of `derived` that depends on no picture: an earlier snapshot's is taken over."""
+
+        def take_over(_: Snapshot) -> np.ndarray:
+            folders = () if self.folder is None else self.folder.parent.glob("*/")
+            kept = (_read_derived(folder / f"{DERIVED}{to_file_name(name)}") for folder in folders)
+            found = next((known for known in kept if known is not None), None)
+            return compute() if found is None else np.array(found)
+
+        return self.derived(name, take_over)
+
     def kept(self, name: str) -> np.ndarray | None:
         """An array that `derived` keeps under this name for the whole snapshot; None: it was not computed yet."""
         known = self._derived.get(name)
