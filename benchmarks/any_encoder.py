@@ -210,15 +210,21 @@ class Bench:
         for facet in facets():
             columns = label_columns()[facet.name]
 
-            def cost(slope: float, columns: slice = columns) -> float:
-                slope_l = np.full(columns.stop - columns.start, slope)
-                curves = zero_shot.LabelCurves(slope_l, zero_shot.find_bias(slope_l, shares_l[columns]))
-                chance_nl = np.clip(curves.chances(standing_nl[:, columns]).astype(np.float64), 1e-4, 1 - 1e-4)
-                return -float(np.where(holds_nl[:, columns], np.log(chance_nl), np.log(1 - chance_nl)).mean())
-
-            slopes[facet.name] = round(min(np.arange(0.1, 3.01, 0.1).tolist(), key=cost), 2)
+            tried = [round(0.1 * tenths, 1) for tenths in range(1, 31)]
+            costs = [
+                cost_slope(slope, shares_l[columns], standing_nl[:, columns], holds_nl[:, columns]) for slope in tried
+            ]
+            slopes[facet.name] = tried[int(np.argmin(costs))]
         shares = {facet.name: shares_l[label_columns()[facet.name]].round(5).tolist() for facet in facets()}
         write_json(Path(zero_shot.__file__).with_name("zero_shot.json"), {"slopes": slopes, "shares": shares})
+
+
+def cost_slope(slope: float, shares_l: np.ndarray, standing_nl: np.ndarray, holds_nl: np.ndarray) -> float:
+    """How unlikely the labels of a facet are, in nats, with this slope."""
+    slope_l = np.full(len(shares_l), slope)
+    chances_nl = zero_shot.LabelCurves(slope_l, zero_shot.find_bias(slope_l, shares_l)).chances(standing_nl)
+    sure_nl = np.clip(chances_nl.astype(np.float64), 1e-4, 1 - 1e-4)
+    return -float(np.where(holds_nl, np.log(sure_nl), np.log(1 - sure_nl)).mean())
 
 
 def mark_labels(notes: AnnotatedPhotos) -> np.ndarray:

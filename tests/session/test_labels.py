@@ -34,7 +34,7 @@ def vectors() -> np.ndarray:
     said_md = StarterEncoder().words([*SEEN])
     noise_nd = drawn.standard_normal((COUNT, said_md.shape[1])) / 16
     vectors_nd = 0.35 * np.resize(said_md, (COUNT, said_md.shape[1])) + noise_nd
-    return (vectors_nd / np.linalg.norm(vectors_nd, axis=1, keepdims=True)).astype(np.float32)
+    return np.asarray(vectors_nd / np.linalg.norm(vectors_nd, axis=1, keepdims=True), np.float32)
 
 
 def gallery_of(vectors_nd: np.ndarray, *, captioned: bool = False, beside: bool = False) -> Gallery:
@@ -52,7 +52,7 @@ def gallery_of(vectors_nd: np.ndarray, *, captioned: bool = False, beside: bool 
 
 def column(name: str, label: str) -> int:
     facet = next(facet for facet in facets() if facet.name == name)
-    return label_columns()[name].start + facet.labels.index(label)
+    return int(label_columns()[name].start) + facet.labels.index(label)
 
 
 def test_an_encoder_alone_tells_labels_by_their_words(vectors: np.ndarray) -> None:
