@@ -85,10 +85,9 @@ def test_the_contrast_of_a_picture_is_that_of_the_median_text() -> None:
     assert measure_contrast(TWO_ND, SAYINGS_BD) == pytest.approx(0.5)
 
 
-def test_a_part_of_the_mean_likeness_is_the_background() -> None:
-    np.testing.assert_allclose(
-        share_background(np.array([0.2, 0.4], np.float32)), [0.2 * BACKGROUND_SHARE, 0.4 * BACKGROUND_SHARE]
-    )
+def test_the_background_is_the_usual_level_and_a_share_of_what_is_beyond() -> None:
+    background_n = share_background(np.array([0.2, 0.4], np.float32), 0.2)
+    np.testing.assert_allclose(background_n, [0.2, 0.2 + 0.2 * BACKGROUND_SHARE], atol=1e-6)
 
 
 def test_numbers_that_cannot_be_stay_within_bounds() -> None:

@@ -104,10 +104,6 @@ def test_the_starters_and_colours_labels_are_as_they_were() -> None:
 # -- from the command to the conversation
 
 
-def _words(*texts: str) -> np.ndarray:
-    return turn_texts(StarterEncoder().words(texts))
-
-
 def draw_scenes(folder: Path, count: int) -> None:
     """Pictures that an encoder of photographs can tell apart: a sun over the sea, trees, a wall."""
     folder.mkdir()
@@ -146,7 +142,12 @@ def test_a_library_of_another_encoder_is_searched_judged_and_asked_about(
         assert library.gallery().scale.words > 2
         assert "who" in library.status()["labels_by_encoder"]
         read: list[int] = []
-        monkeypatch.setattr(PseudoClip, "_many", lambda self, *texts: [read.append(len(texts)), _words(*texts)][1])
+
+        def count_texts(_: PseudoClip, *texts: str) -> np.ndarray:
+            read.append(len(texts))
+            return turn_texts(StarterEncoder().words(texts))
+
+        monkeypatch.setattr(PseudoClip, "_many", count_texts)
         draw_scenes(tmp_path / "more", 1)
         library.add(tmp_path / "more")
         assert library.chat().say("a green meadow").verdict in ("found", "unsure", "nothing")

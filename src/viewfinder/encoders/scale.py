@@ -30,11 +30,13 @@ class Scale:
         words: the likeness of a picture and a text is multiplied by this.
         pictures: the same of two pictures.
         texts: that of two texts is multiplied by the first and then moved by the second.
+        level: the usual likeness of a picture and a text that says nothing of it, as the encoder gives it.
     """
 
     words: float = 1.0
     pictures: float = 1.0
     texts: tuple[float, float] = (1.0, 0.0)
+    level: float = 0.0
 
     @property
     def is_of_box(self) -> bool:
@@ -63,6 +65,9 @@ def find_temperature(encoder: Any) -> float | None:
     return float(found) if isinstance(found, int | float) and math.isfinite(found) and found > 0 else None
 
 
-def share_background(mean_n: Float32[np.ndarray, " n"]) -> Float32[np.ndarray, " n"]:
-    """The part of the mean likeness of pictures to the sayings that is taken from their scores."""
-    return np.asarray(np.float32(BACKGROUND_SHARE) * mean_n, np.float32)
+def share_background(mean_n: Float32[np.ndarray, " n"], level: float) -> Float32[np.ndarray, " n"]:
+    """The background of pictures by their mean likeness to the sayings: the usual level, and a share of what is beyond.
+
+    With the level in it, what fits nothing scores about 0, as with the starter.
+    """
+    return np.asarray(level + BACKGROUND_SHARE * (mean_n - level), np.float32)

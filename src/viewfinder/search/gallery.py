@@ -235,7 +235,7 @@ class Gallery:
         )
         if self.scale.is_of_box or known_n.any():
             return known_n
-        return share_background(self.levels_n2[:, 0])
+        return share_background(self.levels_n2[:, 0], self.scale.level)
 
     @cached_property
     def sayings_bd(self) -> Float32[np.ndarray, "b d"]:
@@ -267,12 +267,13 @@ class Gallery:
 
         def measure(snapshot: Snapshot) -> Float32[np.ndarray, " numbers"]:
             vectors_kd = np.asarray(snapshot.matrix_nd[rows_k], np.float32)
-            found = measure_scale(vectors_kd, self.levels_n2[rows_k, 1], self.sayings_bd, temperature)
-            return np.array([found.words, found.pictures, *found.texts], np.float32)
+            levels_k2 = self.levels_n2[rows_k]
+            found = measure_scale(vectors_kd, levels_k2[:, 1], self.sayings_bd, temperature)
+            return np.array([found.words, found.pictures, *found.texts, np.median(levels_k2[:, 0])], np.float32)
 
         name = f"scale-{SCALE_VERSION}-{name_sayings()}-{temperature}-{self.encoder.version}"
-        words, pictures, slope, offset = self.snapshot.derived(name, measure).tolist()
-        return Scale(words, pictures, (slope, offset))
+        words, pictures, slope, offset, level = self.snapshot.derived(name, measure).tolist()
+        return Scale(words, pictures, (slope, offset), level)
 
     def express(self, query: Query) -> Query:
         """A retriever's query in what likeness is here.
