@@ -16,9 +16,11 @@ from viewfinder.encoders.scale import BOX, Scale
 from viewfinder.query import SHARPNESS, Part, Query
 from viewfinder.retrievers import Composer
 from viewfinder.retrievers.plain_clip import PlainClip
-from viewfinder.search.gallery import Gallery
+from viewfinder.search.approximate import build_index
+from viewfinder.search.gallery import Gallery, Scores
 from viewfinder.search.grounding import compare_crops
 from viewfinder.search.index_files import choose_sayings, queries_like
+from viewfinder.search.near_scores import IndexedPictures, NearScores
 from viewfinder.search.own_scale import SMALL, OwnJudgement, curves_for, measure_length, read_curves
 from viewfinder.session.session import Session
 from viewfinder.testing import COLOURS, ColourEncoder, tiny_snapshot
@@ -168,3 +170,21 @@ def test_lists_are_chosen_on_sayings_where_nothing_is_written() -> None:
     sayings_bd = gallery_of(Dim()).sayings_bd
     plain_md = unscaled.vectors_mw[::3, : sayings_bd.shape[1]]
     assert all(np.abs(sayings_bd - said_d).max(axis=1).min() < 1e-5 for said_d in plain_md), "a third are just sayings"
+
+
+def test_an_index_finds_what_a_scan_does_on_any_scale() -> None:
+    pytest.importorskip("faiss")
+    gallery = gallery_of(Dim())
+    scanned = gallery_of(Dim())
+    ids, matrix_nd = gallery.snapshot.ids, gallery.snapshot.matrix_nd
+    made = build_index(ids, matrix_nd, gallery.background_n, queries_like(gallery, count=40), lists=4)
+    gallery.indexed = IndexedPictures(made, ids)
+    parts = (
+        Part("words", 1, "red", 1.0, gallery.encode_texts(["red"])[0], centred=True),
+        Part("picture", 2, "this picture", 0.6, np.asarray(matrix_nd[7])),
+    )
+    near, whole = (one.turn_scores(one.express(Query(parts, on_box_scale=True))) for one in (gallery, scanned))
+    assert isinstance(near, NearScores) and isinstance(whole, Scores)
+    assert near.best(10).tolist() == whole.best(10).tolist()
+    np.testing.assert_allclose(near.at(near.best(10)), whole.at(whole.best(10)), atol=1e-5)
+    assert near.spread.deviation == pytest.approx(whole.spread.deviation, rel=1e-3)
