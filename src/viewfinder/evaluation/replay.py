@@ -138,7 +138,9 @@ def query_each_turn(
         else:
             turn = resolve_turn(conversation, node, gallery, reads=retriever.reads)
             states.append(retriever.step(states[node.parent], turn))
-            yield node, gallery.express(retriever.query(states[-1]))
+            query = retriever.query(states[-1])
+            # Of others the probabilities alone would change, and ranks need none.
+            yield node, gallery.express(query) if query.on_box_scale else query
 
 
 class _Scorer:
