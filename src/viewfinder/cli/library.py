@@ -319,11 +319,18 @@ WIDEST_VALUE = 60
 
 def _describe_shown(shown: ShownPicture) -> list[tuple[str, str, str]]:
     """A name, a value and its source for each thing that is known of a picture."""
+    from viewfinder.pictures.facts.model import MACHINE_NAMES
+    from viewfinder.pictures.facts.text_lines import BOXES
+
     where = "yes" if shown.is_in_library else "no"
     lines = [("id", shown.id, ""), ("in the library", f"{where} ({shown.note})" if shown.note else where, "")]
     lines += [("file", file.path, f"{file.size:,} bytes") for file in shown.files]
     lines.append(("size", f"{shown.width} x {shown.height} {shown.format}", ""))
-    lines += [(fact.name, ", ".join(fact.values), fact.source) for fact in shown.facts]
+    lines += [
+        (fact.name, ", ".join(fact.values), f"{fact.source}{' (a machine)' if fact.name in MACHINE_NAMES else ''}")
+        for fact in shown.facts
+        if fact.name != BOXES
+    ]
     lines += [("caption", caption, "the library") for caption in shown.captions]
     lines += [(name, ", ".join(values), "the catalogue") for name, values in shown.attributes.items()]
     return [*lines, ("pixel hash", shown.pixel_hash or "not known", "")]

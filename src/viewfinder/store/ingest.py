@@ -479,10 +479,20 @@ class Ingest:
         assert row is not None, "a picture that is not known is decoded"
         if pixels is None:
             self._manifest.put_pixel_hash(read.picture, outcome.pixel_hash)
+        if row.machine:
+            row = replace(row, machine=self._keep_machine_facts(row, outcome, is_shown=is_shown))
         files = (*(old for old in row.files if old.path != file.path), file)
         size = outcome.size if len(files) == 1 else row.bytes
         row = replace(row, files=files, bytes=size, pixels=pixels or outcome.pixel_hash or None)
         return replace(row, captured=self._find_text(row, "captured"), camera=self._find_text(row, "camera"))
+
+    def _keep_machine_facts(
+        self, row: PictureRow, outcome: DecodedFile | IdentifiedFile, *, is_shown: bool
+    ) -> tuple[Fact, ...]:
+        """What machines said of a picture: nothing of one that is shown another way up now, as boxes lie elsewhere."""
+        if is_shown and row.pixels not in (None, outcome.pixel_hash):
+            return ()
+        return tuple(fact for fact in row.machine if fact.name not in self._leave_out)
 
     def _find_text(self, row: PictureRow, name: str) -> str | None:
         """A fact of a picture that has a column of its own."""

@@ -38,6 +38,7 @@ def parse_leave_out(names: Sequence[str]) -> tuple[str, ...]:
             f"leave out {unknown[0]!r}: there is no such fact; there are: {', '.join(NAMES)}; "
             f"{NOTHING!r} alone leaves nothing out"
         )
+    asked |= {"text boxes"} if "text" in asked else set()  # which hold the text as well
     return tuple(name for name in NAMES if name in asked)
 
 

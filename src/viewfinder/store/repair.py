@@ -19,7 +19,14 @@ from viewfinder.store.repair_journal import BEFORE, RepairJournal, end_repair, g
 from viewfinder.store.repair_tables import repair_tables
 from viewfinder.store.reports import Progress, RepairReport
 from viewfinder.store.server_database import find_database_damage, set_database_aside
-from viewfinder.store.settings import LIBRARY_FORMAT, SETTINGS, Settings, read_settings, write_settings
+from viewfinder.store.settings import (
+    FORMAT_WITH_FACTS,
+    LIBRARY_FORMAT,
+    SETTINGS,
+    Settings,
+    read_settings,
+    write_settings,
+)
 from viewfinder.store.snapshot_files import load_snapshot
 from viewfinder.store.spaces import build_space, find_damaged_heads, has_space
 from viewfinder.store.store import Store
@@ -67,7 +74,8 @@ def repair_library(
         for cache in CACHES:
             shutil.rmtree(folder / cache, ignore_errors=True)
         if store.has_facts():
-            settings = replace(settings, format=LIBRARY_FORMAT)
+            least = LIBRARY_FORMAT if any(row.machine for row in store.rows()) else FORMAT_WITH_FACTS
+            settings = replace(settings, format=max(settings.format, least))
         write_settings(folder, settings)
         if settings.space is not None or has_space(store, loaded):
             load_snapshot(folder, settings.space or loaded.version)

@@ -47,7 +47,8 @@ class PictureRow:
     `width` and `height` are upright pixels, `captured` an ISO date ("2019-07-14T10:03:00"), `attributes` catalogue
     columns; several catalogue rows for one picture give several values. Without files, the picture is gone but still
     known. `pixels` is the hash of its data without metadata, and its orientation (`identity.hash_pixels`); None: not
-    known, as of pictures that an earlier viewfinder added.
+    known, as of pictures that an earlier viewfinder added. `machine` are facts of `MACHINE_NAMES`, which no file tells;
+    one without values says that there was nothing to be told.
     """
 
     id: str
@@ -61,11 +62,13 @@ class PictureRow:
     captions: tuple[str, ...] = ()
     attributes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     pixels: str | None = None
+    machine: tuple[Fact, ...] = ()
 
     @property
     def known(self) -> tuple[Fact, ...]:
-        """What its files and their sidecars say of it, each with its source, in the order of `facts.model.NAMES`."""
-        return merge_copies(file.facts for file in self.files)
+        """What its files, their sidecars and machines say of it, each with its source, in the order of
+        `facts.model.NAMES`."""
+        return (*merge_copies(file.facts for file in self.files), *(fact for fact in self.machine if fact.values))
 
     @property
     def path(self) -> Path:
@@ -94,6 +97,10 @@ def to_values(value: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, texts)))
 
 
+OF_PIXELS = -1
+"""In the place of a file's number: facts that a machine told of the picture itself."""
+
+
 def pictures_to_arrow(rows: Sequence[PictureRow]) -> Any:
     """Rows as an Arrow table."""
     import pyarrow as pa
@@ -110,7 +117,7 @@ def pictures_to_arrow(rows: Sequence[PictureRow]) -> Any:
                     "source": pack_text(fact.source),
                     "values": [pack_text(value) for value in fact.values],
                 }
-                for number, fact in _order_facts(row.files)
+                for number, fact in (*_order_facts(row.files), *((OF_PIXELS, fact) for fact in row.machine))
             ],
             "captured": row.captured and pack_text(row.captured),
             "camera": row.camera and pack_text(row.camera),
@@ -175,7 +182,7 @@ def describe_pictures(rows: Sequence[PictureRow]) -> Any:
 
 def list_fact_names(rows: Sequence[PictureRow]) -> list[str]:
     """The names of the facts that files tell of any of these pictures, in the order of `facts.model.NAMES`."""
-    told = {fact.name for row in rows for file in row.files for fact in file.facts}
+    told = {fact.name for row in rows for facts in (*(file.facts for file in row.files), row.machine) for fact in facts}
     return [name for name in NAMES if name in told]
 
 
@@ -199,6 +206,7 @@ def pictures_from_arrow(table: Any) -> list[PictureRow]:
             **{name: value for name, value in item.items() if name not in ("stamps", "facts")}
             | {
                 "files": _read_files(item),
+                "machine": _read_machine_facts(item),
                 "captured": item["captured"] and unpack_text(item["captured"]),
                 "camera": item["camera"] and unpack_text(item["camera"]),
                 "captions": tuple(map(unpack_text, item["captions"])),
@@ -214,12 +222,20 @@ def _read_files(item: Mapping[str, Any]) -> tuple[FileRecord, ...]:
     files, stamps = item["files"], item.get("stamps") or ()
     facts: list[list[Fact]] = [[] for _ in files]
     for it in item.get("facts") or ():
-        values = tuple(map(unpack_text, it["values"]))
-        facts[it["file"]].append(Fact(it["name"], values, unpack_text(it["source"])))
+        if it["file"] != OF_PIXELS:
+            facts[it["file"]].append(_read_fact(it))
     return tuple(
         FileRecord(unpack_text(it["path"]), it["size"], it["mtime_ns"], stamp, tuple(known))
         for it, known, (stamp, _) in zip(files, facts, zip_longest(stamps, files), strict=True)
     )
+
+
+def _read_machine_facts(item: Mapping[str, Any]) -> tuple[Fact, ...]:
+    return tuple(_read_fact(it) for it in item.get("facts") or () if it["file"] == OF_PIXELS)
+
+
+def _read_fact(item: Mapping[str, Any]) -> Fact:
+    return Fact(item["name"], tuple(map(unpack_text, item["values"])), unpack_text(item["source"]))
 
 
 def complete_table(table: Any) -> Any:
@@ -270,8 +286,8 @@ FACTS = ("format", "year", "month", "camera", "folder")
 CAPTURED, FILE = "captured", "file"
 """Facts to filter by that are not offered as columns: most days, and all file names, have one picture."""
 
-KNOWN = tuple(name for name in NAMES if name not in {CAPTURED, *FACTS})
-"""Columns of collections whose files or sidecars tell them; one of the catalogue takes precedence over these, too."""
+KNOWN = tuple(name for name in NAMES if name not in {CAPTURED, "text boxes", *FACTS})
+"""Columns of collections whose files, sidecars or machines tell them; those of the catalogue take precedence, too."""
 
 MONTHS = (
     *("January", "February", "March", "April", "May", "June"),

@@ -16,8 +16,9 @@ from viewfinder.whole_files import write_file
 
 SETTINGS = "library.json"
 LIBRARY_SCHEMA = "viewfinder/library"
-LIBRARY_FORMAT = 2
-"""Of 1 are libraries whose tables have no facts (`tables.table_schema`); the first `add` makes them 2."""
+LIBRARY_FORMAT, FORMAT_WITH_FACTS = 3, 2
+"""Of 1 are libraries whose tables have no facts (`tables.table_schema`); the first `add` makes them 2. The first words
+of a machine make them 3: viewfinders that know no such facts would take them for a file's."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Settings:
     head: str | None = None
     previous: tuple[str, str | None] | None = None
     roots: tuple[str, ...] = ()
-    format: int = LIBRARY_FORMAT
+    format: int = FORMAT_WITH_FACTS
     leave_out: tuple[str, ...] = ()
 
 

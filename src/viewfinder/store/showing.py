@@ -10,7 +10,8 @@ from typing import Any
 
 from viewfinder.errors import BadInput, PictureError, UnknownName
 from viewfinder.pictures import AtMost, DecodedFile, FoundFile, absolute_path, read_one
-from viewfinder.pictures.facts.model import Fact
+from viewfinder.pictures.facts.model import MACHINE_NAMES, Fact
+from viewfinder.pictures.facts.text_lines import BOXES, list_text_lines
 from viewfinder.store.objects import parse_url
 from viewfinder.store.removal import name_place
 from viewfinder.store.rows import FileRecord, PictureRow
@@ -27,7 +28,8 @@ class ShownPicture:
     Attributes:
         is_in_library: False: all this was read from the file itself just now.
         files: the files that hold it, as they were when they were read.
-        facts: what these and their sidecars say, each with its source.
+        facts: what these, their sidecars and machines say, each with its source. In JSON `machine` tells these apart,
+            and `text_lines` has the lines that were read in it with their boxes.
         captions, attributes: what tables and people said of it in the library.
         pixel_hash: the hash of its data without metadata, and its orientation; "" if it is not known.
         note: what is the matter with the file that was asked for; "" if nothing is.
@@ -51,8 +53,14 @@ class ShownPicture:
         files = [{"path": it.path, "size": it.size, "mtime_ns": it.mtime_ns} for it in self.files]
         attributes = {name: list(values) for name, values in self.attributes.items()}
         told = {name: value for name, value in asdict(self).items() if name != "is_in_library"}
-        facts = [{"name": it.name, "values": list(it.values), "source": it.source} for it in self.facts]
-        return told | {"in_library": self.is_in_library, "files": files, "facts": facts, "attributes": attributes}
+        facts = [
+            {"name": it.name, "values": list(it.values), "source": it.source, "machine": it.name in MACHINE_NAMES}
+            for it in self.facts
+            if it.name != BOXES
+        ]
+        lines = [asdict(line) for line in list_text_lines(self.facts)]
+        shown = {"in_library": self.is_in_library, "files": files, "facts": facts, "text_lines": lines}
+        return told | shown | {"attributes": attributes}
 
 
 def show_picture(store: Store | None, picture: str | Path) -> ShownPicture:

@@ -6,20 +6,25 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-LIST_NAMES = frozenset({"keywords", "persons", "creator", "album"})
+LIST_NAMES = frozenset({"keywords", "persons", "creator", "album", "objects", "text", "text boxes"})
 """Facts of which a picture may have several values: those of all sources are kept."""
 
 NAMES = (
     *("captured", "title", "description", "keywords", "persons", "creator", "album", "rating", "label"),
     *("place", "city", "region", "country", "latitude", "longitude", "altitude"),
     *("camera", "lens"),
+    *("caption", "objects", "text", "text boxes"),
 )
 """Every fact there is, in the order in which they are shown.
 
 `captured` is ISO 8601 in the camera's own time, as exact as it is known: "2019", "2019-07", "2019-07-14",
 "2019-07-14T10:03:00.25+02:00". `rating` is "0" to "5", or "-1" for a rejected picture; `label` a colour or a word.
 `place` is a spot within a city; `latitude` and `longitude` are decimal degrees, `altitude` metres above the sea.
+The last line are those of `MACHINE_NAMES`; `text boxes` says where each line of `text` stands (`text_lines`).
 """
+
+MACHINE_NAMES = frozenset({"caption", "objects", "text", "text boxes"})
+"""Facts that no file tells: a machine that looked at the picture wrote them, and may be wrong."""
 
 MAX_VALUE_LENGTH = 10_000
 """Characters of one value; the rest is cut off."""
