@@ -82,7 +82,7 @@ class Endpoint:
             if second == 200:
                 chats, status, body = False, second, text
         if status != 200:
-            raise LanguageModelFailed(f"{self.name} {_MEANINGS.get(status, 'answered HTTP {}').format(status)}")
+            raise LanguageModelFailed(f"{self.name} {explain_status(status)}")
         self._chats = chats
         return _parse_completion(self.name, body)
 
@@ -145,6 +145,15 @@ _MEANINGS = {
     **dict.fromkeys((404, 405), "is not there (HTTP {}): check the endpoint's address and the model's name"),
     429: "was asked too often (HTTP {})",
 }
+
+
+def explain_status(status: int) -> str:
+    """What a server means by a status other than 200, after its model's name.
+
+    >>> explain_status(500)
+    'answered HTTP 500'
+    """
+    return _MEANINGS.get(status, "answered HTTP {}").format(status)
 
 
 def _parse_completion(name: str, body: bytes) -> str:
