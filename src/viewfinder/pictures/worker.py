@@ -68,7 +68,7 @@ def serve(descriptor: int) -> None:
 
     pipe, replies = Connection(descriptor), _Replies(descriptor)
     replies.send(READY)
-    base = _read_address_space()
+    base = read_address_space()
     silence = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silence, sys.stderr.fileno())  # C libraries chatter about odd files; reasons travel in replies
     while True:
@@ -77,7 +77,7 @@ def serve(descriptor: int) -> None:
         except (EOFError, OSError):
             os._exit(0)
         limits = Limits(**asked["limits"])
-        _limit_memory(base, limits.memory_bytes)
+        limit_memory(base, limits.memory_bytes)
         signal.setitimer(signal.ITIMER_REAL, limits.seconds + _GRACE)
         fit = Stretch(asked["fit"]["side"]) if "side" in asked["fit"] else AtMost(asked["fit"]["longest"])
         reply = _make_reply(asked["path"], fit, limits, asked["sidecars"], is_decoded=asked["pixels"])
@@ -191,7 +191,7 @@ class _Replies:
             self._sent += 1
 
 
-def _read_address_space() -> int | None:
+def read_address_space() -> int | None:
     """Bytes of address space in use now; None where the system does not say."""
     try:
         return int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
@@ -199,7 +199,7 @@ def _read_address_space() -> int | None:
         return None
 
 
-def _limit_memory(base: int | None, allowed: int) -> None:
+def limit_memory(base: int | None, allowed: int) -> None:
     """Lets the process grow by `allowed` bytes beyond `base`; does nothing where that is unknown."""
     if base is None:
         return
