@@ -291,15 +291,19 @@ class Evidence:
 
 @dataclass(frozen=True)
 class WordMatch:
-    """The text of a turn as evidence: it counts for pictures whose captions or catalogue have nearly the same words."""
+    """The text of a turn as evidence: it counts for pictures whose captions or catalogue have nearly the same words.
+
+    `by_machine`: it counts for those of which a machine wrote such words.
+    """
 
     turn: int
     text: str
+    by_machine: bool = False
 
     @property
     def label(self) -> str:
         """As it is shown to people."""
-        return f'written of it: "{self.text}"'
+        return f'{"a machine wrote" if self.by_machine else "written"} of it: "{self.text}"'
 
 
 @dataclass(frozen=True, eq=False)

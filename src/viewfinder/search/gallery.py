@@ -19,6 +19,7 @@ from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.tags import TagVectors
 from viewfinder.encoders.vectors import check_finite, check_rows, check_texts
 from viewfinder.errors import LibraryError, UnknownName
+from viewfinder.pictures.facts.model import MACHINE_NAMES
 from viewfinder.query import (
     NOTHING_MORE,
     Evidence,
@@ -34,7 +35,6 @@ from viewfinder.query import (
     WordMatch,
 )
 from viewfinder.search.kernels import best_rows, dot_scores, top_k
-from viewfinder.search.late_interaction import late_scores, region_shares
 from viewfinder.search.near_scores import IndexedPictures, NearScores, NearSearch
 from viewfinder.search.own_scale import (
     OwnJudgement,
@@ -274,6 +274,7 @@ class Gallery:
         self.tags  # noqa: B018
         self.words  # noqa: B018
         self.file_names  # noqa: B018
+        self.machine_ratios("a picture")
         if len(self):
             self.own_scale  # noqa: B018
         if self.indexed is not None and len(self):
@@ -411,6 +412,15 @@ class Gallery:
         """How much likelier a text is said of each picture given what is written about it; None: nothing matches."""
         return None if self.file_names is None else self._look_up(self.file_names, text).ratios
 
+    def machine_ratios(self, text: str) -> LikelihoodRatios | None:
+        """The same given what machines wrote about pictures, and read in them; they may be wrong."""
+        if not self._match_words or not self.snapshot.file_columns & MACHINE_NAMES:
+            return None
+        from viewfinder.search.machine_words import weigh_machine_words
+
+        known = {} if self.encoder.calibration is None else self.encoder.calibration.familiar
+        return self.remember(("machine", text), lambda: weigh_machine_words(self.snapshot, text, known))
+
     def _look_up(self, names: WordIndex, text: str) -> WeighedText:
         return self.remember(text, lambda: self._weigh_text(names, text))
 
@@ -448,9 +458,13 @@ class Gallery:
         if not isinstance(query.space, RegionSpace):
             total_n = self.dot_scores(query)
         elif query.compare == "rank_fusion" and query.parts:
+            from viewfinder.search.late_interaction import region_shares
+
             adds_pn = region_shares(query, query.space, self.block(query.space))
             total_n = adds_pn.sum(axis=0)
         elif query.parts:
+            from viewfinder.search.late_interaction import late_scores
+
             open_n = ~excluded_n if allowed_n is None else allowed_n & ~excluded_n
             block = self.block(query.space)
             known_n = np.zeros(len(self), np.float32) if prior_n is None else prior_n
@@ -531,6 +545,8 @@ class Gallery:
             likeness = (self.likeness(part, rows_k, vectors_kd) for part in query.parts)
             shares = (part.weight * alike_k / weight for part, alike_k in zip(query.parts, likeness, strict=True))
             return np.stack([*shares], axis=1)
+        from viewfinder.search.late_interaction import region_shares
+
         block = self.block(query.space)
         if query.compare != "rank_fusion":
             return region_shares(query, query.space, block.at(rows_k)).T
@@ -583,7 +599,9 @@ class Gallery:
         return total_k
 
     def _weigh(self, term: Evidence | WordMatch) -> LikelihoodRatios | None:
-        return term.ratios() if isinstance(term, Evidence) else self.written_ratios(term.text)
+        if isinstance(term, Evidence):
+            return term.ratios()
+        return self.machine_ratios(term.text) if term.by_machine else self.written_ratios(term.text)
 
     def judge(self, texts: Sequence[str], query: Query, scores: Scores | NearScores) -> Judgement | OwnJudgement | None:
         """The texts judged against these pictures; None without texts."""

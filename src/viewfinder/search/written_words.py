@@ -229,6 +229,12 @@ def build_name_entries(snapshot: Snapshot) -> Int64[np.ndarray, "2 e"]:
     return _sort_entries(keys_e, rows_e)
 
 
+def build_column_entries(columns: Sequence[AttributeColumn]) -> Int64[np.ndarray, "2 e"]:
+    """A block's entries in an index of the words in these columns alone."""
+    keys, rows = _list_column_words(columns)
+    return _sort_entries(np.concatenate(keys), np.concatenate(rows))
+
+
 def _sort_entries(keys_e: Int64[np.ndarray, " e"], rows_e: Int64[np.ndarray, " e"]) -> Int64[np.ndarray, "2 _e"]:
     """Entries by key, then by row, each once."""
     order_e = np.lexsort((rows_e, keys_e))

@@ -44,4 +44,6 @@ def match_words(path: Sequence[Node], gallery: Gallery, read: Read = read_plainl
         wanted = split_clauses(read(text).content).wanted
         if wanted and gallery.written_ratios(wanted) is not None:
             found.append(WordMatch(node.number, wanted))
+        if wanted and gallery.machine_ratios(wanted) is not None:
+            found.append(WordMatch(node.number, wanted, by_machine=True))
     return tuple(found)
