@@ -142,7 +142,7 @@ def _cropper() -> Any:
 
     base: Any = image_processing_pil_clip.CLIPImageProcessorPil
 
-    class OpenClipPixels(base):  # type: ignore[misc]
+    class OpenCLIPImageProcessor(base):  # type: ignore[misc]
         def center_crop(self, image: Any, size: Any, **_: Any) -> Any:
             """A crop that begins at the nearest pixel, of two the even one; transformers takes the one before."""
             height, width = image.shape[-2:]
@@ -151,7 +151,7 @@ def _cropper() -> Any:
             top, left = round((height - size.height) / 2), round((width - size.width) / 2)
             return image[..., top : top + size.height, left : left + size.width]
 
-    return OpenClipPixels
+    return OpenCLIPImageProcessor
 
 
 def read_weights(file: Path) -> dict[str, Tensor]:
