@@ -255,8 +255,7 @@ def measure_verdicts(bench: Bench) -> dict[str, Any]:
             asked = rng.sample(of_it, min(max(ASKED // len(galleries), 1), len(of_it)))
             said = list(ask(bench, asked, keys, fit, rng))
             for name, gallery in bench.see(keys, raw_nr).items():
-                if name != BESIDE:
-                    judged.setdefault(name, []).extend(judge(gallery, said))
+                judged.setdefault(name, []).extend(judge(gallery, said))
         found[f"{size:,}"] = {name: describe_verdicts(some) for name, some in judged.items()}
         print(size, json.dumps(found[f"{size:,}"], indent=1), flush=True)
     return found

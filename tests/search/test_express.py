@@ -13,6 +13,7 @@ from jaxtyping import Float
 from viewfinder.byte_cache import ByteCache
 from viewfinder.conversation import Like, Reject, Say
 from viewfinder.encoders.scale import BOX, Scale
+from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.query import SHARPNESS, Part, Query
 from viewfinder.retrievers import Composer
 from viewfinder.retrievers.plain_clip import PlainClip
@@ -21,9 +22,9 @@ from viewfinder.search.gallery import Gallery, Scores
 from viewfinder.search.grounding import compare_crops
 from viewfinder.search.index_files import choose_sayings, queries_like
 from viewfinder.search.near_scores import IndexedPictures, NearScores
-from viewfinder.search.own_scale import SMALL, OwnJudgement, curves_for, measure_length, read_curves
+from viewfinder.search.own_scale import FEATURES, SMALL, OwnJudgement, curves_for, measure_length, read_curves
 from viewfinder.session.session import Session
-from viewfinder.testing import COLOURS, ColourEncoder, tiny_snapshot
+from viewfinder.testing import COLOURS, ColourEncoder, TinyRaw, tiny_snapshot
 
 NAMES = list(COLOURS)
 LOOKS = [(top, bottom) for top in NAMES for bottom in NAMES]
@@ -131,15 +132,29 @@ def test_the_length_of_what_was_said_is_that_of_the_box() -> None:
     assert measure_length(texts_md[:1], Scale(2.0, 2.0, (3.0, -2.2))) == pytest.approx(1.0)
 
 
-def test_nothing_is_said_more_rarely_in_small_libraries_and_where_it_is_not_known_how_common_words_are() -> None:
+def test_nothing_is_said_more_rarely_in_small_libraries_and_with_other_encoders() -> None:
     gallery = gallery_of(Dim())
     query = gallery.express(Query(()))
     judged = gallery.judge(("red",), query, gallery.scores(query))
     assert isinstance(judged, OwnJudgement)
-    assert judged.curves == curves_for(10_000, knows_words=False) == curves_for(30, knows_words=True)
+    assert judged.curves == curves_for(10_000, of_box=False) == curves_for(30, of_box=True)
     assert max(judged.curves.nothing_below) < min(read_curves().nothing_below)
     assert judged.curves.here == read_curves().here
-    assert curves_for(SMALL, knows_words=True) == read_curves()
+    assert curves_for(SMALL, of_box=True) == read_curves()
+
+
+def test_the_starter_beside_another_encoder_knows_which_words_are_rare() -> None:
+    def rareness(text: str, *, beside: bool) -> float:
+        gallery = gallery_of(Dim())
+        gallery.starter_raw = TinyRaw(LOOKS, raw_version=StarterEncoder.raw_version) if beside else None
+        judged = gallery.judge((text,), Query(()), gallery.scores(Query(())))
+        assert isinstance(judged, OwnJudgement)
+        return float(judged.features_f[FEATURES.index("rare")])
+
+    assert rareness("a walrus in the snow", beside=True) > 0.5
+    assert rareness("a dog in the snow", beside=True) == 0
+    assert rareness("ein Hund im Schnee", beside=True) == 0, "another language is no rare thing"
+    assert rareness("a walrus in the snow", beside=False) == 0
 
 
 # -- heatmaps and lists

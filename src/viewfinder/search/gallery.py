@@ -6,7 +6,7 @@ A `Snapshot` stores pictures, a `Gallery` scores them for a query, and a `Rankin
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import islice
@@ -762,7 +762,13 @@ class Gallery:
         if calibration is not None and calibration.is_own:
             found = judge_conversation(calibration, said.spread, said.at, texts_md, texts, named)
         else:
-            familiar = None if calibration is None else mean_familiarity(calibration.familiar, texts, named)
+            known = self._common_words
+            # Texts of which no word is known are of another language: they are not of rare things.
+            is_heard = not self.scale.is_of_box and all(
+                not known.keys().isdisjoint(content_stems([it])) for it in texts
+            )
+            is_known = is_heard if calibration is None else True
+            familiar = mean_familiarity(known, texts, named) if is_known else None
             # Standings are in deviations of the encoder's own likeness.
             factor = 1.0 if is_said and query.parts[0].factor == 1.0 else self.scale.words
 
@@ -772,8 +778,7 @@ class Gallery:
             standing_c = self.own_scale.stand(score_at(said.crowd_k), said.crowd_k)
             features_f = own_features(self.own_scale, standing_c, texts_md, familiar, self.scale)
             spoken = speaks_in_sentences(texts)
-            knows_words = familiar is not None or self.scale.is_of_box
-            curves = curves_for(len(self), knows_words=knows_words)
+            curves = curves_for(len(self), of_box=self.scale.is_of_box or calibration is not None)
             found = OwnJudgement(curves, self.own_scale, features_f, spoken, score_at)
         written_n = None if adds_n is None else adds_n * query.sharpness
         held_k = self._find_rows_of_all(texts)
@@ -781,6 +786,17 @@ class Gallery:
             written_n = np.zeros(len(self), np.float32) if written_n is None else written_n
             written_n[held_k] = CERTAIN_NATS
         return replace(found, written_n=written_n)
+
+    @cached_property
+    def _common_words(self) -> Mapping[str, float]:
+        """How common words are in captions: as the encoder knows it, or the starter that is kept beside it."""
+        calibration = self.encoder.calibration
+        if calibration is None and self.starter_raw is not None and not self.scale.is_of_box:
+            # Not above: a server of another encoder would load it for nothing.
+            from viewfinder.encoders.starter import StarterEncoder
+
+            calibration = StarterEncoder().calibration
+        return {} if calibration is None else calibration.familiar
 
     # -- regions
 

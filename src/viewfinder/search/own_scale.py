@@ -91,19 +91,19 @@ def read_curves() -> Curves:
 
 
 RARELY_BELOW = 0.15
-"""The chance below which nothing is here where less is known than what the curves were fitted on: in small libraries,
-and where it is not known how common words are. Chosen on `choose` so that "nothing" is said of fewer than 5 in 100
-photographs that are among the first ten, at 30, 600 and 6,815 pictures (`benchmarks/any_encoder.py`)."""
+"""The chance below which nothing is here in galleries unlike those that the curves were fitted in: of few pictures, or
+of another encoder. Chosen on `choose` so that "nothing" is said of fewer than 5 in 100 photographs that are among the
+first ten, at 30, 600 and 6,815 pictures (`benchmarks/any_encoder.py`)."""
 
 SMALL = 100
 """Fewer pictures are a small library: the ten best of it are a good part of all, and do not stand out."""
 
 
 @cache
-def curves_for(pictures: int, *, knows_words: bool) -> Curves:
-    """The curves for a library of so many pictures; `knows_words`: whether it is known how common words are."""
+def curves_for(pictures: int, *, of_box: bool) -> Curves:
+    """The curves for a library of so many pictures; `of_box`: of an encoder with a scale like the starter's."""
     curves = read_curves()
-    if knows_words and pictures >= SMALL:
+    if of_box and pictures >= SMALL:
         return curves
     fragments, sentences = (min(limit, RARELY_BELOW) for limit in curves.nothing_below)
     return replace(curves, nothing_below=(fragments, sentences))
