@@ -58,7 +58,15 @@ from viewfinder.store.rows import (
     to_frame,
     to_values,
 )
-from viewfinder.store.settings import LIBRARY_FORMAT, SETTINGS, Settings, add_roots, read_settings, write_settings
+from viewfinder.store.settings import (
+    FORMAT_WITH_FACTS,
+    LIBRARY_FORMAT,
+    SETTINGS,
+    Settings,
+    add_roots,
+    read_settings,
+    write_settings,
+)
 from viewfinder.store.snapshot import Snapshot, read_generation
 from viewfinder.store.snapshot_files import load_snapshot
 from viewfinder.store.spaces import (
@@ -77,6 +85,7 @@ from viewfinder.whole_files import PART, mark_file
 if TYPE_CHECKING:
     from viewfinder.encoders.starter.encoder import Head
     from viewfinder.session.session import OwnImage
+    from viewfinder.store.describing import DescribeReport, Teller
     from viewfinder.store.descriptions import Rows
     from viewfinder.store.ingest import Embedder
     from viewfinder.store.removal import Pruned
@@ -307,6 +316,49 @@ class Library:
             row = replace(row, attributes={name: it for name, it in {**row.attributes, **told}.items() if it})
             self.store.replace([row])
         return row
+
+    def describe_by(
+        self,
+        teller: Teller,
+        *,
+        where: Mapping[str, str] | None = None,
+        limit: int | None = None,
+        redo: bool = False,
+        dry_run: bool = False,
+        progress: Progress | None = None,
+        note: Callable[[DescribeReport], None] = lambda report: None,
+        should_stop: Callable[[], bool] = lambda: False,
+    ) -> DescribeReport:
+        """Has a machine say what is in the pictures: a `ModelTeller`, or a `TextTeller`, of `store.describing`.
+
+        Of those that meet `where` the newest first, `limit` at most, without those that were described so before unless
+        `redo`. What is said is kept in batches, as facts with their source. A dry run asks about three pictures, keeps
+        nothing and says what all would take.
+
+        Raises BadInput: a limit below 1, or nothing to describe in this library; UnknownName: as `find`.
+        """
+        from viewfinder.store.describing import Describing, Teller
+
+        check_type("teller", teller, Teller)
+        if limit is not None and limit < 1:
+            raise BadInput(f"limit: {limit} pictures are asked for, give 1 or more")
+        snapshot = self.gallery().snapshot
+        ids = [snapshot.ids[row] for row in order_by_date(snapshot, where or {})]
+        known = {row.id: row for row in self if redo or teller.lacks(row)}
+
+        def make_room() -> None:
+            self._refresh_settings()
+            if self.settings.format < LIBRARY_FORMAT:
+                self._take_facts(None)
+                self._save_settings(replace(self.settings, format=LIBRARY_FORMAT))
+
+        describing = Describing(self.store, teller, leave_out=self.settings.leave_out, make_room=make_room)
+        rows = [known[name] for name in ids if name in known][:limit]
+        report = describing.run(
+            rows, dry_run=dry_run, progress=progress, note=note, should_stop=lambda: should_stop() or is_stop_asked()
+        )
+        self.gallery()
+        return report
 
     def show(self, picture: Picture | Path) -> ShownPicture:
         """All that is known of a picture, and from where: by its id (a result, a row), or by the path of a file.
@@ -639,7 +691,7 @@ class Library:
 
         The format first: an earlier viewfinder then says that it cannot read the library, whatever comes after.
         """
-        settings = replace(self.settings, format=LIBRARY_FORMAT)
+        settings = replace(self.settings, format=max(self.settings.format, FORMAT_WITH_FACTS))
         if leave_out is not None:
             settings = replace(settings, leave_out=leave_out)
         if settings != self.settings:

@@ -21,6 +21,7 @@ VERBS = [
     "find",
     "values",
     "show",
+    "describe",
     "chat",
     "serve",
     "status",

@@ -16,6 +16,7 @@ import typer
 
 from viewfinder.cli.chat import chat, demo
 from viewfinder.cli.data import construct, dialogues, world
+from viewfinder.cli.describe import describe
 from viewfinder.cli.doctor import bench, doctor
 from viewfinder.cli.ending import FAILED, INTERRUPTED, WRONG_USE, end_by, is_debugging, report_failure, silence_stdout
 from viewfinder.cli.evaluate import compare, evaluate
@@ -31,8 +32,8 @@ app = typer.Typer(
 )
 
 VERBS = (
-    add, find, values, show, chat, serve, status, failures, remove, prune, verify, repair, doctor, demo, token, world,
-    construct, review, features, tune, train, dialogues, evaluate, compare, bench,
+    add, find, values, show, describe, chat, serve, status, failures, remove, prune, verify, repair, doctor, demo,
+    token, world, construct, review, features, tune, train, dialogues, evaluate, compare, bench,
 )  # fmt: skip
 
 for verb in VERBS:
