@@ -17,6 +17,8 @@ from typing import Any
 
 import pytest
 
+from tests.vision_server import Reply, serve_vision
+
 Run = Callable[..., Any]
 
 
@@ -177,3 +179,30 @@ def _read_until(terminal: int, text: str, seconds: float = 120) -> str:
         if select.select([terminal], [], [], 0.1)[0]:
             seen += os.read(terminal, 65536).decode(errors="replace")
     return seen
+
+
+def test_a_model_is_asked_about_the_results_and_answers_one_by_one(conversation: Callable[..., Any]) -> None:
+    said: list[Reply] = ["No.", "Yes, a red one.", (429, {"Retry-After": "9"}, b"{}")]
+    with serve_vision(lambda jpeg, number: said[number]) as vision:
+        options = ("--questioner", "none", "--describer", f"{vision.url}#tiny")
+        outcome = conversation("a car", "ask is there another car?", options=options)
+        assert outcome.out.splitlines()[-4:] == [
+            "1  No.", "2  Yes, a red one.", "3  (the model is busy: ask again later)",
+            "   (tiny says so: a machine, which may be wrong)",
+        ]  # fmt: skip
+        asked = vision.asked[0]["messages"][0]["content"][0]["text"]
+        assert asked.startswith("is there another car?")
+        assert len(set(vision.pictures)) == 3
+        said[2] = "Perhaps."
+        vision.asked.clear()
+        *_, last = conversation("a car", "ask is it wet?", options=(*options, "--json")).lines
+        assert (last["asked"], last["said"], last["by"]) == ("is it wet?", "Perhaps.", "tiny")
+
+
+def test_without_a_model_or_results_there_is_nobody_to_ask(conversation: Callable[..., Any]) -> None:
+    assert "viewfinder chat --describer http://HOST/v1#MODEL" in conversation("a car", "ask is it wet?").err
+    options = ("--describer", "http://192.0.2.7/v1#tiny")
+    outcome = conversation("ask is it wet?", options=options)
+    assert "describe what you are looking for first" in outcome.err
+    assert "leave this machine, small, for 192.0.2.7" in outcome.err
+    assert conversation(options=("--describer", "tiny")).code == 2

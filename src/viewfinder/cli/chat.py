@@ -40,6 +40,9 @@ def chat(
     ] = "information_gain",
     script: Annotated[Path | None, option("TURNS.jsonl", 'Turns from a file, one JSON a line; "-": stdin.')] = None,
     leaning: LeaningOption = None,
+    describer: Annotated[
+        str | None, option("URL#MODEL", "A model that you run, for `ask` about results: http://HOST/v1#MODEL.")
+    ] = None,
     n: CountOption = 10,
     preview: Annotated[bool, typer.Option("--preview", help="Show the best results as small pictures.")] = False,
     library: LibraryOption = None,
@@ -54,6 +57,13 @@ def chat(
     from viewfinder.retrievers import load_retriever
 
     load_questioner(questioner)  # a misspelt name is better said now than after the first turn
+    looks = None
+    if describer is not None:
+        from viewfinder.language.describer import parse_describer
+
+        looks = parse_describer(describer)
+        if not looks.is_here:
+            print_note(f"viewfinder: results that you `ask` about leave this machine, small, for {looks.host}")
     found = load_retriever(retriever, checkpoint)
     collection = open_library(library)
     prepare_encoder(collection, shown=not as_json)
@@ -76,7 +86,7 @@ def chat(
         return 0
     from viewfinder.cli.terminal import Terminal
 
-    return Terminal(collection, session, printer, found, questioner, n).run()
+    return Terminal(collection, session, printer, found, questioner, n, looks).run()
 
 
 SCRIPT = Path(__file__).with_name("demo.json")

@@ -41,6 +41,7 @@ from viewfinder.conversation import Conversation, Like, Question, Turn, describe
 from viewfinder.errors import BadInput, ViewfinderError
 
 if TYPE_CHECKING:
+    from viewfinder.language.describer import Describer
     from viewfinder.library import Library
     from viewfinder.query import Operation
     from viewfinder.retrievers import Retriever
@@ -195,6 +196,9 @@ def _read_pixels(path: str) -> UInt8[np.ndarray, "_h _w 3"] | None:
 
 PROMPT = "> "
 
+MAX_ASKED = 10
+"""Results about which a model is asked."""
+
 MAX_HISTORY = 1000
 """Lines of history that are kept from one conversation to the next."""
 
@@ -210,8 +214,10 @@ class Terminal:
         retriever: Retriever[Any],
         questioner: str,
         n: int,
+        describer: Describer | None = None,
     ) -> None:
-        self._library, self._session, self._printer = library, session, printer
+        """`describer`: looks at results and answers questions about them."""
+        self._library, self._session, self._printer, self._describer = library, session, printer, describer
         self._retriever, self._questioner, self._n = retriever, questioner, n
         self._hits: Hits | None = None
         self._interactive = sys.stdin.isatty() and not printer.as_json
@@ -255,6 +261,8 @@ class Terminal:
                     print_line(line)
             case Command("why", rank):
                 self._explain_result(rank)
+            case Command("ask", question):
+                self._ask_about_results(question)
             case Command("leaning", pictures):
                 self._session.picture_bias = pictures
                 print_result(self._printer.as_json, {"leaning": pictures}, f"leaning {pictures:g} from now on")
@@ -295,6 +303,24 @@ class Terminal:
         ]
         print_line(f"{hit.path} ({hit.id})")
         print_table(("turn", "what", "adds", "share"), rows)
+
+    def _ask_about_results(self, question: str) -> None:
+        """What a model says of each result, as it says it: a machine's words, of which nothing is kept."""
+        from viewfinder.store.describing import ask_each
+
+        if self._describer is None:
+            raise BadInput(
+                "nobody looks at pictures here: `viewfinder chat --describer http://HOST/v1#MODEL` names who"
+            )
+        if not self._hits:
+            raise BadInput("there are no results to ask about: describe what you are looking for first")
+        hits, name = self._hits[:MAX_ASKED], self._describer.name
+        answers = ask_each(self._library.store, self._describer, [hit.id for hit in hits], question)
+        for hit, said in zip(hits, answers, strict=True):
+            record = {"id": hit.id, "path": str(hit.path), "asked": question, "said": said, "by": name}
+            print_result(self._printer.as_json, record, f"{hit.rank}  {said}")
+        if not self._printer.as_json:
+            print_line(f"   ({name} says so: a machine, which may be wrong)")
 
     def _open_conversation(self, file: Path) -> None:
         """Another conversation in place of this one, shown from where it stood."""

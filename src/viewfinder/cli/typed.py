@@ -55,6 +55,7 @@ HELP = """\
   back 1                     go on from an earlier turn; 0 is the start
   say tree                   words that would be read as a command
   why 2                      what each turn adds to result 2
+  ask is the dog wet?        the model of --describer looks at each result, and answers
   leaning 2                  answer rather with pictures, -2: rather in words, for retrievers that answer
   tree                       the whole conversation
   save FILE   open FILE      keep the conversation as JSON, take it up again
@@ -63,7 +64,8 @@ HELP = """\
 
 @dataclass(frozen=True)
 class Command:
-    """A line that is no turn: help, tree, quit, why (of a result), leaning (how much), save and open (a file)."""
+    """A line that is no turn: help, tree, quit, why (of a result), leaning (how much), ask (what), save and open (a
+    file)."""
 
     name: str
     value: Any = None
@@ -159,6 +161,7 @@ LINE_PATTERNS = {
     "keep": rf"keep (?:the )?(?P<attribute>\w+?){_OF_TURN}",
     "back": r"back(?: to)?(?: turn)?(?: (?P<turn>\d+))?",
     "why": r"why #?(?P<rank>\d+)",
+    "ask": r"ask:? (?P<text>.+)",
     "leaning": r"leaning (?P<to>[-+]?\d+(?:\.\d+)?)",
     "save": r"save (?P<file>\S+|.+\.json)",
     "open": r"open (?P<file>.+)",
@@ -167,7 +170,7 @@ LINE_PATTERNS = {
 """Lines that are not words alone; the first pattern that fits counts, if `_read_meaning` finds a meaning."""
 
 
-def _read_meaning(  # noqa: PLR0911 (one return a kind of line)
+def _read_meaning(  # noqa: PLR0911, PLR0912 (one return a kind of line)
     kind: str, found: re.Match[str], conversation: Conversation
 ) -> Turn | Command | None:
     """The turn or command of a line that one of `LINE_PATTERNS` fits; None where it is words after all."""
@@ -199,6 +202,8 @@ def _read_meaning(  # noqa: PLR0911 (one return a kind of line)
             return Command("why", int(said["rank"]))
         case "leaning":
             return Command("leaning", float(said["to"]))
+        case "ask":
+            return Command("ask", said["text"])
         case "save":
             return Command("save", file)
         case "open":
