@@ -47,6 +47,8 @@ class ServerSettings(BaseSettings):
     language_model: str | None = Field(None, description="who asks as llm, plugir and unanswered: an endpoint, a file")
     questions: str | None = Field(None, description="trained questions: for pool, and to make information_gain better")
     dialogues: str | None = Field(None, description="released dialogues: what recorded asks")
+    describer: str | None = Field(None, description="who may describe pictures: http://HOST/v1#MODEL")
+    read_text: bool = Field(False, description="whether text may be read in pictures")
 
     ray: str | None = Field(None, description="the cluster whose actors search: local, auto, HOST:PORT")
     shards: int | None = Field(None, ge=1, le=4096, description="actors that search; by default one a free core")

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import base64
+import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import expect
+
+from viewfinder.library import Library
+from viewfinder.pictures.facts.model import Fact
 
 if TYPE_CHECKING:
     from tests.server.page.conftest import Open, Person, Photos, Server, Watched
@@ -85,6 +90,28 @@ def test_one_picture_in_large_with_what_is_known_of_it(person: Person, photos: P
     with person.turn():
         person.page.keyboard.press("x")
     expect(dialog).to_have_count(0)
+
+
+def test_what_a_machine_says_of_a_picture_stands_under_its_own_heading(open_page: Open, own_server: Server) -> None:
+    library = Library.open(own_server.library)
+    by = "described by tiny"
+    said = (Fact("caption", ("A seal plays the piano.",), by), Fact("text", ("EXIT",), by))
+    with library.store.writing():
+        library.store.replace([replace(row, machine=said) for row in library])
+    person = open_page(at=own_server)
+    picture, deadline = library.gallery().snapshot.ids[0], time.monotonic() + 120
+    while not any(fact["machine"] for fact in person.api(f"/pictures/{picture}")["known"]):
+        assert time.monotonic() < deadline, "the server follows the library"
+        time.sleep(0.2)
+    person.say("a seal plays the piano")
+    person.page.locator("vf-grid .pick").first.focus()
+    person.page.keyboard.press("Space")
+    dialog = person.page.get_by_role("dialog", name="Details")
+    heading = person.page.get_by_role("heading", name="What a machine says (it may be wrong)")
+    told = dialog.locator("section", has=heading)
+    expect(told).to_contain_text("A seal plays the piano.")
+    expect(told).to_contain_text("described by tiny")
+    expect(told).to_contain_text("EXIT")
 
 
 def test_a_picture_is_taken_out_of_the_library_after_one_has_said_so_twice(

@@ -157,9 +157,9 @@ class Jobs:
 
     # -- wishes
 
-    def submit(self, kind: Literal["add", "prepare", "remove"], what: Mapping[str, Any]) -> JobRow:
-        """A new job, queued: {"root": 0, "folder": "2019"}, {"uploaded": file name}, {"retriever": name} or
-        {"pictures": id}.
+    def submit(self, kind: Literal["add", "prepare", "remove", "describe"], what: Mapping[str, Any]) -> JobRow:
+        """A new job, queued: {"root": 0, "folder": "2019"}, {"uploaded": file name}, {"retriever": name},
+        {"pictures": id} or {"text_only": false, "limit": 500}.
 
         Uploaded pictures that wait are taken in by one job, and those to be removed go by one.
 
@@ -273,6 +273,10 @@ class Jobs:
             return {**job, "retriever": what["retriever"]}
         if kind == "remove":
             return {**job, "pictures": what["pictures"]}
+        if kind == "describe":
+            from viewfinder.server.jobs.describing import plan_describing
+
+            return {**job, **plan_describing(what, self._settings)}
         if "uploaded" in what:
             names = [what["uploaded"]] if isinstance(what["uploaded"], str) else what["uploaded"]
             return {**job, "paths": [str(folder / "pictures" / Path(name).name) for name in names]}

@@ -19,6 +19,7 @@ from viewfinder.server.pictures.library import list_failures as find_failures
 from viewfinder.server.pictures.schemas import (
     AddFolder,
     Collection,
+    DescribeIn,
     Facets,
     FacetsIn,
     Failures,
@@ -58,6 +59,12 @@ async def add_folder(given: AddFolder, caller: Admin, services: WithServices) ->
 async def prepare_retriever(given: PrepareIn, caller: Admin, services: WithServices) -> Job:
     """Regions, for those that look at them; that takes as long as adding the pictures did."""
     return _show_job(services, await services.pool.run(services.jobs.submit, "prepare", given.model_dump()))
+
+
+@router.post("/collection/describe", status_code=202, summary="Have pictures described")
+async def describe_pictures(given: DescribeIn, caller: Admin, services: WithServices) -> Job:
+    """Only by what the server's settings say: a model, or a reader of text. Other jobs wait until it ends or pauses."""
+    return _show_job(services, await services.pool.run(services.jobs.submit, "describe", given.model_dump()))
 
 
 @router.get("/collection/jobs", summary="Jobs, the newest first")

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 LISTED = 10
 """Failures that a report names; all are at /collection/failures."""
 
-SUMMED = ("added", "changed", "moved", "duplicates", "described", "made", "removed")
+SUMMED = ("added", "changed", "moved", "duplicates", "described", "with_text", "unusable", "made", "removed")
 """Counts that add up over several runs of one job; for everything else the last run counts."""
 
 
@@ -185,7 +185,7 @@ def run_job(job: Mapping[str, Any], tell: Tell, should_stop: Callable[[], bool])
     from viewfinder.library import Library
 
     library = Library.open(Path(job["library"]), create=False)
-    work = {"add": _add, "prepare": _prepare, "remove": _remove}[job["kind"]]
+    work = {"add": _add, "prepare": _prepare, "remove": _remove, "describe": _describe}[job["kind"]]
     while not should_stop():
         try:
             return work(library, job, tell, should_stop)
@@ -230,6 +230,14 @@ def _remove(library: Library, job: Mapping[str, Any], tell: Tell, should_stop: C
     gone = library.remove(*there)
     _warm(library)
     return {"report": {"removed": len(gone)}, "stopped": False}
+
+
+def _describe(library: Library, job: Mapping[str, Any], tell: Tell, should_stop: Callable[[], bool]) -> dict[str, Any]:
+    from viewfinder.server.jobs.describing import describe_pictures
+
+    done = describe_pictures(library, job, tell, should_stop)
+    _warm(library)
+    return done
 
 
 def _warm(library: Library, space: RegionSpace | None = None) -> None:

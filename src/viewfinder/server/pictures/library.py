@@ -18,6 +18,7 @@ from pydantic import TypeAdapter
 from viewfinder.conversation import Conversation, Like
 from viewfinder.errors import BadInput, PictureError
 from viewfinder.pictures import FoundFile, Stretch, picture_id, read_one
+from viewfinder.pictures.facts.model import MACHINE_NAMES
 from viewfinder.pictures.pixel_hashes import is_same_picture
 from viewfinder.retrievers import Composer
 from viewfinder.search import hits as results
@@ -238,7 +239,12 @@ def describe_picture(library: Library, picture: str, *, originals: bool) -> Pict
             for name, values in snapshot.attributes(row).items()
         },
         known=[
-            KnownFact(name=it.name, values=list(map(to_unicode, it.values)), source=to_unicode(it.source))
+            KnownFact(
+                name=it.name,
+                values=list(map(to_unicode, it.values)),
+                source=to_unicode(it.source),
+                machine=it.name in MACHINE_NAMES,
+            )
             for it in snapshot.known(row)
         ],
         tags=_likeliest_tags(gallery, row),
@@ -351,7 +357,7 @@ def list_failures(library: Library, n: int, cursor: str | None) -> Failures:
     return Failures(failures=page, total=len(found), next=next_cursor(start + n, len(found)))
 
 
-NO_FACETS = frozenset({"latitude", "longitude", "title", "description"})
+NO_FACETS = frozenset({"latitude", "longitude", "title", "description", "caption", "objects", "text"})
 """What files tell and nobody picks from a list; all of it can be filtered by nevertheless."""
 
 

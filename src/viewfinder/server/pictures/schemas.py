@@ -23,11 +23,15 @@ class Facts(BaseModel):
 
 
 class KnownFact(BaseModel):
-    """What a file or a sidecar says of a picture; `source` names the field, or the sidecar."""
+    """What a file, a sidecar or a `machine` says of a picture; `source` names the field, the sidecar or the model.
+
+    The values of "text boxes" say where the lines of "text" stand: left, top, right, bottom (0 to 1), confidence, text.
+    """
 
     name: str
     values: list[str]
     source: str
+    machine: bool = False
 
 
 class PictureDetails(BaseModel):
@@ -155,11 +159,18 @@ class PrepareIn(Strict):
     retriever: Name
 
 
+class DescribeIn(Strict):
+    """Have pictures described that were not, the newest first; `text_only`: have the text in them read instead."""
+
+    text_only: bool = False
+    limit: int = Field(500, ge=1, le=1_000_000)
+
+
 class Job(BaseModel):
     """A job. `eta_s`: seconds that are left, by the speed so far; null where that is not known."""
 
     id: str
-    kind: Literal["add", "prepare", "remove"]
+    kind: Literal["add", "prepare", "remove", "describe"]
     what: dict[str, Any]
     state: State
     done: int

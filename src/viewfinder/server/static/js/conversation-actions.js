@@ -43,6 +43,7 @@ export const isLive = (job) => ["queued", "running", "paused"].includes(job.stat
 /** What a job is called on the page. @param {Job} job */
 export function jobName({ kind, what }) {
   if (kind === "prepare") return t("jobs.kind-prepare", what);
+  if (kind === "describe") return t(what.text_only ? "jobs.kind-read" : "jobs.kind-describe");
   if (kind === "remove") return t("jobs.kind-remove", { n: what.pictures.length });
   return t(what.uploaded ? "jobs.kind-upload" : "jobs.kind-add", what);
 }

@@ -62,7 +62,7 @@ class Jobs extends HTMLElement {
   #job(job) {
     const { state, done, total, eta_s: eta, error, report } = job;
     const percent = percentOf(job);
-    const facts = [t(`jobs.state-${state}`), isLive(job) && t("jobs.of", { done, total }), report?.added !== undefined && t("jobs.report", report), state === "running" && eta !== null && t("jobs.eta", parted(eta))];
+    const facts = [t(`jobs.state-${state}`), isLive(job) && t("jobs.of", { done, total }), report?.added !== undefined && t("jobs.report", report), report?.unusable !== undefined && t("jobs.described", report), state === "running" && eta !== null && t("jobs.eta", parted(eta))];
     const bar = isLive(job) && element("progress", { max: 100, "aria-label": jobName(job), ...(percent === null ? {} : { value: percent }) });
     return element(
       "li",

@@ -101,7 +101,8 @@ class Picture extends HTMLElement {
     };
     fill(this.why, turns.length > 0 && element("h3", {}, t("picture.why")), turns.length > 0 && element("ul", {}, ...turns.map(bar)));
   }
-  told({ names, facts, captions, attributes, tags, original, id }) {
+  told({ names, facts, captions, attributes, tags, original, id, known: told }) {
+    const machines = told.filter(({ name, machine }) => machine && name !== "text boxes");
     const known = [
       ["names", names.join(", ")], ["size", t("picture.size", facts)], ["format", facts.format],
       ["captured", facts.captured], ["camera", facts.camera], ["folder", facts.folder],
@@ -111,6 +112,7 @@ class Picture extends HTMLElement {
       captions.length > 0 && section("picture.captions", element("ul", {}, ...captions.map((it) => element("li", {}, it)))),
       Object.keys(attributes).length > 0 && section("picture.attributes", element("dl", {},
         ...Object.entries(attributes).map(([column, values]) => row(readable(column), values.join(", "), this.keep(column, values))))),
+      machines.length > 0 && section("picture.machine", element("dl", {}, ...machines.map(({ name, values, source }) => row(readable(name), values.join(", "), element("span", { class: "quiet" }, source))))),
       seen.length > 0 && section("picture.seen", this.seen(seen)),
       section("picture.facts", element("dl", {}, ...known.map(([key, value]) => row(t(`picture.fact.${key}`), value)))),
       original && element("p", {}, element("a", { href: api.original(id), target: "_blank", rel: "noopener" }, t("picture.original"))),

@@ -105,6 +105,7 @@ const TEXTS = {
   "picture.remove-keep": "Keep",
   "picture.facts": "Facts",
   "picture.seen": "What is seen in it",
+  "picture.machine": "What a machine says (it may be wrong)",
   "picture.attributes": "Attributes",
   "picture.keep.short": "Keep",
   "picture.keep": ({ column, value }) => `Keep ${column}: ${value}`,
