@@ -34,6 +34,7 @@ from measuring import read_figures
 from report_capacity import capacity_parts, capacity_plot
 from report_claims import claim_parts, claims_plot, few_seeds
 from report_conversations import conversation_parts, conversations_plot, short_rows
+from report_describing import describing_parts
 from report_mai import mai_parts
 from report_people import people_parts
 from report_scale import scale_parts, scale_plot
@@ -116,6 +117,7 @@ def make_parts(results: dict[str, dict[str, Any]], judged: Sequence[Judged]) -> 
         "quality": quality_table(quality),
         "verdicts-here": verdicts_here_table(results["verdicts_here"]),
         **people_parts(results["people"]),
+        **describing_parts(results["describing"]),
         "shop": shop_table(quality["shop"]),
         "heads": heads_table(quality["heads"]),
         "speed": speed_table(speed),
