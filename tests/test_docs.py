@@ -191,6 +191,7 @@ NOT_RUN = {
     ("docs/systems/*.md", "viewfinder train"): "minutes to days; tests/retrievers trains each system small",
     ("CONTRIBUTING.md", "train starter"): "twenty minutes, on photographs that are not in the repository",
     ("docs/adding/*.md", "viewfinder"): "tests/cli/test_cli_plugins.py runs these pages",
+    ("docs/describing.md", ""): "a model that one runs; tests/cli/test_cli_describe.py answers for one",
     ("examples/README.md", "viewfinder"): "on photographs beside the repository; tests/cli/test_cli_demo.py runs them",
     ("*", "$ viewfinder chat"): "what is typed is on the page too; tests/cli/test_cli_typed.py types it",
 }
