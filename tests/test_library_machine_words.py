@@ -201,6 +201,12 @@ def test_a_server_that_goes_away_ends_the_run_and_what_was_said_is_kept(library:
     assert "cannot be reached" in library.describe_by(teller(vision)).failed
 
 
+def test_a_run_that_keeps_nothing_leaves_the_library_to_earlier_viewfinders(library: Library) -> None:
+    report = library.describe_by(ModelTeller(Describer("http://127.0.0.1:9/v1", "tiny")))
+    assert report.failed == "tiny cannot be reached: check the endpoint's address"
+    assert Library.open(library.folder).settings.format == 2
+
+
 def test_a_run_that_is_stopped_keeps_what_is_done_and_the_next_one_goes_on(library: Library) -> None:
     released = threading.Event()
 

@@ -350,12 +350,14 @@ class Library:
         snapshot = self.gallery().snapshot
         ids = [snapshot.ids[row] for row in order_by_date(snapshot, where or {})]
         known = {row.id: row for row in self if redo or teller.lacks(row)}
-        if not dry_run:
-            with self.store.writing():
-                self._refresh_settings()
+
+        def make_room() -> None:
+            self._refresh_settings()
+            if self.settings.format < LIBRARY_FORMAT:
                 self._take_facts(None)
                 self._save_settings(replace(self.settings, format=LIBRARY_FORMAT))
-        describing = Describing(self.store, teller, leave_out=self.settings.leave_out)
+
+        describing = Describing(self.store, teller, leave_out=self.settings.leave_out, make_room=make_room)
         rows = [known[name] for name in ids if name in known][:limit]
         report = describing.run(
             rows, dry_run=dry_run, progress=progress, note=note, should_stop=lambda: should_stop() or is_stop_asked()

@@ -148,7 +148,11 @@ def server(library: Path) -> Iterator[Server]:
                 "--json")  # fmt: skip
     command = [*PROGRAM, "serve", "--host", "0.0.0.0", "--port", "0", "--library", str(library), "--json"]
     command += ["--root", str(library.parent / "root"), "--originals"]
-    environment = os.environ | {"VIEWFINDER_REQUESTS_BURST": "1000000", "VIEWFINDER_REQUESTS_PER_S": "100000"}
+    environment = os.environ | {
+        "VIEWFINDER_REQUESTS_BURST": "1000000",
+        "VIEWFINDER_REQUESTS_PER_S": "100000",
+        "VIEWFINDER_DESCRIBER": "http://127.0.0.1:9/v1#nobody",
+    }
     with (
         (library.parent / "log").open("w") as log,
         subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=log, text=True) as process,

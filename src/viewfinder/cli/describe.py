@@ -94,12 +94,11 @@ def _ask_to_send(describer: Describer, side: int, *, yes: bool) -> None:
         return
     sent = f"pictures, as JPEG of at most {side} pixels without metadata and names"
     what = f"{sent}, leave this machine for {describer.host}"
-    print_note(f"viewfinder: {what}")
-    if yes:
-        return
-    if not sys.stdin.isatty():
+    if not yes and not sys.stdin.isatty():
         raise BadInput(f"{what}: add --yes if that is what you want")
-    typer.confirm("Send them?", abort=True, err=True)
+    print_note(f"viewfinder: {what}")
+    if not yes:
+        typer.confirm("Send them?", abort=True, err=True)
 
 
 def _describe_report(report: DescribeReport, *, dry_run: bool) -> list[str]:

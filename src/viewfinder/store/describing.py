@@ -199,9 +199,17 @@ class _Told:
 class Describing:
     """One run over some pictures of a store."""
 
-    def __init__(self, store: Store, teller: Teller, *, leave_out: Collection[str] = ()) -> None:
-        """`leave_out`: the facts that are not kept."""
+    def __init__(
+        self,
+        store: Store,
+        teller: Teller,
+        *,
+        leave_out: Collection[str] = (),
+        make_room: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`leave_out`: the facts that are not kept. `make_room`: called before a batch is, while nobody else writes."""
         self._store, self._teller, self._leave_out = store, teller, frozenset(leave_out)
+        self._make_room = make_room
         self._report = DescribeReport()
         self._stop = Event()
         self._pause_until = 0.0  # by the monotonic clock: the server asked for it
@@ -280,6 +288,7 @@ class Describing:
         while told:
             try:
                 with self._store.writing(LOCK_PATIENCE_S):
+                    self._make_room()
                     rows = self._store.rows_of(list(told))  # as they are now
                     self._store.replace([replace(row, machine=renew_facts(row.machine, told[row.id])) for row in rows])
             except LibraryBusy:
