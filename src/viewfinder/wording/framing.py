@@ -3,121 +3,159 @@
     take_content("hi, do you have a photo of a dog in the snow, please?")
     'a dog in the snow'
 
-Words are taken away from both ends, and only those of closed lists: from the beginning up to the last word that asks
-("find", "do you have", "I remember") or that names the picture itself ("photo of", "the one where"). A sentence that
-does neither stays as it is.
+It is told by classes of words (`talk`), not by phrases. A clause that consists only of such words, and that speaks (to
+somebody, of the search, of the picture as such), goes; so does the longest beginning, and the longest end, of the
+others that does. What shows that words speak: a person who speaks or is spoken to and does something ("I think", "you
+have"), a courtesy, a word for the picture that leads to what it shows ("photo of"), a verb that asks and stands where a
+description begins. A sentence without any of this stays as it is.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import pairwise
 
 from viewfinder.wording.numbers import NUMBER_WORDS
-
-_TOKEN = re.compile(r"[\w'’&%+#./-]*\w[\w'’]*|[:,;!?…—–-]|\.+|\S")
-
-
-def _list_words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-PICTURE_NOUNS = _list_words("""
-    photo photos photograph photographs pic pics picture pictures image images img imgs shot shots snap snaps snapshot
-    snapshots
-""")
-"""The words for a picture as such."""
-
-_STANDING_FOR_PICTURES = _list_words("one ones something anything some any time moment day")
-_CONNECTORS = _list_words("of with where when showing depicting featuring containing shows showed")
-_CONNECTING_PAIRS = {
-    "in": {"which"}, "on": {"which"}, "from": {"when"}, "that": {"shows", "show", "has", "have", "had", "contains"},
-    "which": {"shows", "show", "has", "have", "had", "contains"}, "with": {"just", "only"},
-}  # fmt: skip
-
-_DETERMINERS = _list_words("a an the that this these those some any all every my our one another more other")
-
-# They may stand before what asks, and say nothing of the picture.
-_BEFORE = _DETERMINERS | _list_words("""
-    hi hello hey yo dear good morning evening afternoon ok okay well so um umm uh uhm er erm hm hmm please pls plz sorry
-    excuse alright right now oh ah and also listen let let's lets quick question thanks thank there you i we us me he
-    u ya im i'm i'd i'll i've we're we'd we've it's that's there's where's what's who's isn't aren't wasn't don't didn't
-    haven't am is are was were be been being do does did have has had having got can could would will may might should
-    must to for just really still actually currently basically maybe perhaps probably possibly only then kind sort of
-    by chance happen mean know guess think believe bit little trying try tried hoping like it he she they where what
-    how about here when wondering wonder if honestly somewhere anybody anyone everybody guys nice lovely beautiful cool
-    certain particular specific random favourite favorite single couple few bunch lot lots set whole new recent latest
-    once took saw seen taken made from back remembering seeing having in yes yeah no help pretty sure certain mind
-    somehow again something anything someone time moment when day
-""")
-# They ask by themselves.
-_ASKING = _list_words("""
-    find looking search searching seek seeking hunting remember recall want wanna need require wanted locate fetch
-    browse display searched recollect gimme
-""")
-# They ask where a word of the second set follows, or one of the first set goes before.
-_ASKING_BEFORE = {
-    "show": {"me", "us"}, "get": {"me", "us"}, "give": {"me", "us"}, "bring": {"me", "us", "up"}, "send": {"me", "us"},
-    "pull": {"up"}, "look": {"for", "up"}, "dig": {"up", "out"}, "hunt": {"for"}, "ask": {"for"}, "asking": {"for"},
-    "love": {"to"}, "like": {"to"}, "interested": {"in"}, "thinking": {"of", "about"},
-    "think": {"of", "about"}, "chance": {"of"},
-}  # fmt: skip
-_ASKING_AFTER = {
-    "have": {"you", "we", "i", "u", "they", "would"}, "got": {"you", "we", "i", "u", "you've", "we've", "i've", "have"},
-    "there": {"is", "are", "was", "were", "isn't", "aren't", "wasn't", "be"}, "is": {"where", "there", "what"},
-    "are": {"where", "there"}, "was": {"there", "it", "that", "where"}, "were": {"there"}, "about": {"what", "how"},
-    "there's": {""}, "where's": {""}, "it's": {""}, "that's": {""}, "see": {"to", "i", "we", "me", "us"},
-    "like": {"would", "i'd", "we'd", "d"}, "love": {"would", "i'd", "we'd"}, "took": {"i", "we", "you"},
-    "had": {"i", "we", "you"}, "saw": {"i", "we", "you"}, "buy": {"to"},
-    "show": {"can", "could", "you", "please", "to"},
-    "get": {"can", "could", "i", "please", "to"}, "know": {"you"}, "one": {"the"}, "think": {"i"}, "believe": {"i"},
-    "guess": {"i"}, "mean": {"i"}, "after": {"i'm", "am", "we're"},
-}  # fmt: skip
-_AFTER_ASKING = _list_words("for me us to that there it was were is are's had has been see up out about of")
-_SPEAKERS = _list_words("my i i'm i'd i'll i've im we we're we'd we've me us our you u your you've")
-"""Descriptions of pictures do not speak of these: what stands before "a photo of" is no part of one, if they do."""
-_SEEING = re.compile(r"(?:you|we|i|one) (?:(?:can|could) )?(?:see|notice|recognize) ", re.IGNORECASE)
-_IT = "(?:it|that|one|any|some|them|something like that|anything like that)"
-_ENDINGS = (
-    "please|pls|plz|thanks|thank you|thx|cheers|asap|for me|lol|haha|somewhere|any idea|any chance|if possible|if any",
-    "once|at some point|back then",
-    "(?:in|among|amongst|from) (?:all )?(?:of )?(?:(?:my|our|the|your) (?:photos?|pictures?|pics|images)"
-    "|(?:my|our|your) (?:library|collection|albums?|gallery|files))",
-    "i (?:think|guess|believe|suppose|reckon)|you know(?: the one| what i mean)?|something like (?:that|this)",
-    f"if (?:you|we|there) (?:have|has|got|is|are|can|could)(?: find)?(?: {_IT})?|have (?:you|we) got {_IT}",
-    "or (?:something|sth|so|whatever|similar|anything)(?: like (?:that|this|it))?",
-    "and (?:so on|stuff|things|all(?: that)?)",
-    f"(?:do|did) (?:you|we|i) (?:have|got) {_IT}|(?:can|could) you (?:find|show|get)(?: me)? {_IT}",
-    "(?:is|that's|that is|it's) (?:what|the (?:one|photo|picture|pic|image|shot)) (?:that )?"
-    "(?:i|we)(?:'m| am|'re| are)? (?:want|need|mean|meant|after|looking for|look for)",
-)
-_ENDING = re.compile(rf"(?:[ ,;.!?…—–-]|\b(?:{'|'.join(_ENDINGS)})|(?<=[,?.!] )(?:right|ok|okay))+$", re.IGNORECASE)
-MAX_ENDING_LENGTH = 100
-"""Characters at the end of a sentence among which such words are looked for."""
-
-_HESITATIONS = re.compile(
-    r"(?:,\s*)?\b(?:u+m+|u+h+m?|e+r+m?|h+m+|you know|i mean|i guess|i think|kind of like|sort of like)\b(?:\s*[,…])?",
-    re.IGNORECASE,
+from viewfinder.wording.talk import (
+    ADJECTIVES,
+    ADVERBS,
+    ASKING_NOUNS,
+    ASKING_VERBS,
+    AUXILIARIES,
+    CONJUNCTIONS,
+    CLOSINGS,
+    COURTESIES,
+    DETERMINERS,
+    DISCOURSE,
+    LINKERS,
+    NEVER_SEEN,
+    OPENINGS,
+    OTHER_NOUNS,
+    OTHER_VERBS,
+    OTHERS,
+    PICTURE_NOUNS,
+    SOMEBODY,
+    SPEAKERS,
+    STANDING_FOR_PICTURES,
+    SUBJECTS,
+    THIS_OR_SO,
+    VOCATIVES,
+    fold_word,
+    is_of,
+    is_talk,
 )
 
-_BETWEEN = _list_words(", i we you took have had saw made mine ours once somewhere")
-"""They may stand between a word for the picture and what it shows: "the photo I took of"."""
+_TOKEN = re.compile(r"\w+(?:['’&%+#./-]*\w)*|[^\w\s]+")
+_VERBS = ASKING_VERBS | OTHER_VERBS
 
-_INTERJECTIONS = re.compile(
-    r"^(?:(?:hi|hello|hey|yo|hi there|hello there|well|okay|ok|u+m+|u+h+m?|e+r+m?|h+m+|ah|oh|yeah|yes|please|"
-    r"(?:so|like|now|and|right|alright|actually|basically|honestly|listen|look|sorry|good (?:morning|evening))"
-    r"(?= ?[,…:!.-]))(?: ?[,.…!:-]+ ?| ))+",
-    re.IGNORECASE,
+_SPLITTING = re.compile(r"[^\w\s'’\"“”&%+#$€£@°]")
+_QUOTED, _ON_A_SIGN = re.compile(r'"[^"]+(?:"|$)|“[^”]+(?:”|$)'), "''"
+_DIGITS = {"4": "for", "2": "to"}
+"""How some write these words after a verb."""
+
+_TO_BE = frozenset("is are was were am be been being".split())
+_IMPERATIVES = frozenset(
+    "find search show give get bring send fetch locate retrieve display browse remind gimme lemme".split()
 )
+"""Verbs with which one tells somebody to search; nobody begins to describe a picture with one."""
+_OF_SEARCHING = frozenset("find search fetch locate retrieve browse remind gimme lemme".split())
+"""Those that are said of nothing that is seen."""
+_SEARCHING_PAIRS = frozenset(
+    (
+        ("look", "for"),
+        ("looking", "for"),
+        ("hunt", "for"),
+        ("pull", "up"),
+        ("look", "up"),
+        ("bring", "up"),
+        ("dig", "up"),
+        ("dig", "out"),
+    )
+)
+_GOES_TO_SPEAKER = _IMPERATIVES | frozenset("tell help let remind hand pass pull".split())
+_ELLIPTIC = frozenset(
+    "hope need want wish remember recall think guess believe know mean appreciate swear reckon suppose assume imagine "
+    "been did do does can could would will wasn't isn't aren't weren't didn't don't doesn't can't couldn't".split()
+)
+"""What follows a description begins with one of these only where who speaks is left out, or a question is asked."""
+_LEFT_OUT_I = _ELLIPTIC | frozenset("not unsure sure certain glad happy".split())
+"""What a sentence begins with where who speaks is left out: "not sure how to describe it"."""
+_OF_OTHERS = _TO_BE | frozenset("has had having does it's that's there's here's its".split())
+"""Auxiliaries with which a description may begin: "has hardwood floors"."""
+_ASIDE = frozenset("if as unless though although because since that's".split())
+_TELLING = ASKING_VERBS | frozenset(
+    "said says told describes described mentioned thinks thought believes sent showed insists swears calls called".split()
+)
+_SOFTENING = frozenset(
+    "just only simply basically maybe perhaps probably possibly preferably ideally specifically".split()
+)
+"""They may stand before a description that was asked for."""
+_ENDS = re.compile(r"[.!?;()\[\]…—–|]|^-+$")
+_GREETED = frozenset("morning evening afternoon day night".split())
 
-_TAKING = _list_words("take takes taking took pose poses posing posed holding holds frame framed hanging")
-_KINDS_OF_PHOTOS = _list_words(
-    "group family wedding school team black white colour color old large small big framed to for of"
+_SHOWING = frozenset(
+    "shows show showed showing depicts depict depicting features feature featuring contains contain containing has "
+    "have had having includes include including".split()
+)
+_TAKEN = frozenset("taken shot made captured snapped".split())
+_TAKING = frozenset(
+    "take takes taking took pose poses posing posed holding holds frame framed hanging looking looks showing".split()
+)
+_AFTER_PICTURE = frozenset("of with where when about like titled called named concerning regarding".split()) | (
+    _SHOWING - {"has", "have", "had"}
+)
+_BEFORE_A_NOUN = frozenset("a an the this that these those my our your his her its their any some another".split())
+_SETTING_OFF = frozenset("so basically actually anyway anyways honestly literally listen lets".split())
+_WHEREABOUTS = frozenset("here somewhere once there again around anywhere mine ours".split())
+"""They may stand between a word for the picture and what it shows."""
+_OF_SOME_KIND = frozenset("lines kind sort type copy copies version example examples sample memory memories".split())
+_PURPOSES = frozenset(
+    "friend friends colleague colleagues client boss mum mom dad wife husband sister brother grandma grandpa family "
+    "presentation project homework website blog article report card work school class slide slides".split()
+)
+"""For whom or what one searches, where something asks at the beginning of the sentence."""
+_POINTING = frozenset("the that this which what whichever those these my our your any some other another no".split())
+_ASKING_WHICH = frozenset(("which", "what", "whose"))
+_PARTICLES = frozenset("up out down back".split())
+_LOOKING = frozenset("look looks looking looked".split())
+_COMPOUNDS = frozenset("album albums booth frame frames shoot book books gallery camera studio session paper".split())
+"""After a word for the picture they make a thing of it."""
+_ORDERED = frozenset(
+    "in on at from by near under behind beside next a an the some two three his her their many".split()
+)
+"""Words with which a description may go on after a word for the picture."""
+_SIGNED = frozenset("thanks thank thx cheers regards sincerely faithfully yours wishes best ta love".split())
+"""A name may stand after these."""
+_OR_SO = frozenset("something anything so sth whatever similar such thereabouts".split())
+_IF_ANY = frozenset("any possible available there".split())
+_TRAILING = frozenset(
+    "again anymore asap now bad badly quick quickly fast somewhere anywhere ever once yet right real really".split()
+) | frozenset("so soon here today please lot much too at all is are was were went lives".split())
+"""Words at the end of a sentence that go with what asked at its beginning: "so bad", "real quick", "where ... is"."""
+_KINDS_OF_PHOTOS = frozenset(
+    "group family wedding school team black white colour color old large small big framed to for of".split()
 )
 """Where these are said, a photograph is in the picture, or is told of a kind."""
 
-MAX_FRAME_WORDS, MAX_NOUN_PHRASE_WORDS = 24, 4
-"""Words that may stand before a description; words of a phrase that ends with "photos"."""
+MAX_FRAME_WORDS, MAX_NOUN_PHRASE_WORDS, MAX_HEADING_WORDS, MAX_CALLED_WORDS = 32, 4, 12, 3
+"""Words that may stand before or after a description; words of a phrase that ends with "photos"; words before a colon
+that are looked at; words with which somebody is called."""
+
+
+@dataclass(frozen=True)
+class _Clause:
+    """Words of a sentence between two marks, as `fold_word` gives them, and where each begins and ends."""
+
+    words: tuple[str, ...]
+    spans: tuple[tuple[int, int], ...]
+    mark: str = ""  # the marks after it
+
+    def cut(self, start: int, end: int) -> _Clause:
+        """The words from `start` to before `end`."""
+        return _Clause(self.words[start:end], self.spans[start:end], self.mark)
 
 
 @lru_cache(maxsize=16_384)
@@ -130,11 +168,13 @@ def take_content(text: str) -> str:
     'a man looking for something in the grass'
     """
     whole = " ".join(text.split())
-    content = " ".join(_HESITATIONS.sub(" ", _INTERJECTIONS.sub("", whole)).split())
-    rest, end = content[:-MAX_ENDING_LENGTH], content[-MAX_ENDING_LENGTH:]
-    content = rest + _ENDING.sub("", end)
-    content = _drop_noun_at_end(_drop_beginning(_drop_heading(content)))
-    return content.strip(" ,;:-–—") or whole
+    clauses = _split_at_marks(whole)
+    kept = _drop_frames(clauses, whole)
+    if not kept:
+        return whole
+    if kept == clauses:
+        return _drop_noun_at_end(whole.rstrip("? "), is_framed=False) or whole
+    return _drop_noun_at_end(_join(whole, clauses, kept), is_framed=True)
 
 
 def says_nothing(text: str) -> bool:
@@ -143,110 +183,365 @@ def says_nothing(text: str) -> bool:
     >>> [says_nothing(text) for text in ("do we have one?", "any photos", "a dog", "")]
     [True, True, False, True]
     """
-    return all(
-        word in _BEFORE
-        or word in _ASKING
-        or word in _AFTER_ASKING
-        or word in PICTURE_NOUNS
-        or word in _STANDING_FOR_PICTURES
-        or word in _CONNECTORS
-        or word in _ASKING_BEFORE
-        or word in _ASKING_AFTER
-        for word in _read_words(text.replace("’", "'"))
+    return all(is_talk(word) and word not in OTHER_NOUNS for clause in _split_at_marks(text) for word in clause.words)
+
+
+def _split_at_marks(text: str) -> list[_Clause]:
+    clauses: list[_Clause] = []
+    words: list[str] = []
+    spans: list[tuple[int, int]] = []
+    quoted = [match.span() for match in _QUOTED.finditer(text)]
+    for token in _TOKEN.finditer(text):
+        is_quoted = any(start < token.start() and token.end() < end for start, end in quoted)
+        if token[0][0].isalnum() or token[0][0] == "_":
+            # What is quoted is seen: the words on a sign.
+            words.append(_ON_A_SIGN if is_quoted else _read_word(token[0], words))
+            spans.append(token.span())
+        elif not is_quoted and _SPLITTING.search(token[0]):
+            if words:
+                clauses.append(_Clause(tuple(words), tuple(spans), token[0]))
+                words, spans = [], []
+            elif clauses:
+                clauses[-1] = replace(clauses[-1], mark=clauses[-1].mark + token[0])
+    return [*clauses, _Clause(tuple(words), tuple(spans))] if words else clauses
+
+
+def _read_word(word: str, before: Sequence[str]) -> str:
+    """A word as the rules know it: "good evening" is a greeting, and who looks "4" something looks for it."""
+    folded = fold_word(word)
+    if folded in _GREETED and before and before[-1] == "good":
+        return "hello"
+    if folded in _DIGITS and before and is_of(before[-1], _VERBS):
+        return _DIGITS[folded]
+    return folded
+
+
+def _join(text: str, clauses: Sequence[_Clause], kept: Sequence[_Clause]) -> str:
+    """What is kept of a text, with the marks between it where nothing was left out in between."""
+    follows = {a.spans[-1]: b.spans[0] for a, b in pairwise(clauses)}
+    parts = [text[kept[0].spans[0][0] : kept[0].spans[-1][1]]]
+    for a, b in pairwise(kept):
+        is_next = follows.get(a.spans[-1]) == b.spans[0]
+        ends = re.search(r"[.!?;:]", a.mark)
+        between = text[a.spans[-1][1] : b.spans[0][0]] if is_next else f"{ends[0]} " if ends else " "
+        parts += [between, text[b.spans[0][0] : b.spans[-1][1]]]
+    return "".join(parts)
+
+
+# -- clauses
+
+
+def _drop_frames(clauses: Sequence[_Clause], text: str) -> list[_Clause]:
+    """What describes of each clause, without the clauses of which nothing does."""
+    kept: list[_Clause] = []
+    is_framed = closes = False
+    for at, clause in enumerate(clauses):
+        follows, is_last = bool(kept), at == len(clauses) - 1
+        is_heading = not is_last and _is_heading(clause)
+        is_whole = (at == 0 or _ENDS.search(clauses[at - 1].mark) is not None) and (
+            is_last or _ENDS.search(clause.mark) is not None
+        )
+        if is_heading or _says_nothing(clause.words, follows=follows, is_whole=is_whole):
+            is_framed, closes = True, not is_heading and not _SIGNED.isdisjoint(clause.words)
+            continue
+        if closes and follows and is_last and _is_signature(clause, text):
+            continue
+        is_of_it = (
+            is_framed
+            and clause.words[0] == "it"
+            and any(not PICTURE_NOUNS.isdisjoint(one.words) for one in clauses[:at])
+        )
+        start = _find_beginning(clause.words, follows=follows and not is_of_it)
+        is_framed |= start > 0
+        is_order = clause.words[0] in _IMPERATIVES and len(kept) == 1 and len(kept[0].words) == 1
+        if start and (is_order or is_of_it):
+            kept = []  # "computer, find ...", "we had a photo on the wall, it showed ..."
+        if not start and is_framed and not kept:
+            start = _skip_linkers(clause.words, 0)
+        end = _find_end(clause.words, is_framed=is_framed)
+        kept.append(clause.cut(start, end) if start < end else clause)
+    return kept
+
+
+def _is_heading(clause: _Clause) -> bool:
+    """ "Pics of my friends: two men on a bench" is about two men on a bench."""
+    words = clause.words
+    return (
+        ":" in clause.mark
+        and len(words) <= MAX_HEADING_WORDS
+        and (
+            len(words[0]) == len(words) == 1
+            or not PICTURE_NOUNS.isdisjoint(words)
+            or _speaks(words, follows=False)
+            or all(map(is_talk, words))
+        )
     )
 
 
-def _drop_heading(text: str) -> str:
-    """ "Pics of my friends: two men on a bench" is about two men on a bench."""
-    heading, colon, rest = text.partition(":")
-    words = _read_words(heading)
-    names_pictures = len(words) <= MAX_FRAME_WORDS // 2 and not PICTURE_NOUNS.isdisjoint(words)
-    return rest if colon and names_pictures and len(rest.split()) > 1 else text
+def _is_signature(clause: _Clause, text: str) -> bool:
+    return len(clause.words) <= 2 and all(text[start].isupper() for start, _ in clause.spans)
 
 
-def _drop_beginning(text: str) -> str:
-    tokens = list(_TOKEN.finditer(text))
-    words = [token[0].lower().replace("’", "'") for token in tokens[: MAX_FRAME_WORDS + 2]]
-    end = 0
+def _says_nothing(words: Sequence[str], *, follows: bool, is_whole: bool) -> bool:
+    """Whether a clause is none of the description; `follows`: one with a description was before it, `is_whole`: it is a
+    sentence, or stands in brackets."""
+    if len(words) <= MAX_CALLED_WORDS and words[0] in OPENINGS and sum(not is_talk(word) for word in words) == 1:
+        return True  # "hi Anna"
+    if not follows and len(words) <= MAX_CALLED_WORDS + 1 and "dear" in words[:2]:
+        return True  # "my dear friend"
+    strange = [at for at, word in enumerate(words) if not is_talk(word) and not _is_speakers(words, at)]
+    if strange:
+        is_aside = words[0] in _ASIDE and _has_speaker_acting(words)
+        return is_aside and len(strange) == 1
+    if is_whole and len(words) > 1 and words[0] not in ("one", "some", "no", "i.e") and OTHERS.isdisjoint(words):
+        return True
+    return _speaks(words, follows=follows) or _is_afterthought(words)
+
+
+def _is_speakers(words: Sequence[str], at: int) -> bool:
+    """Whether a word is for somebody who speaks of the search: "my wife described it"."""
+    return words[at - 1 : at] in (("my",), ("our",)) and words[at + 1 : at + 2] and words[at + 1] in _TELLING
+
+
+def _speaks(words: Sequence[str], *, follows: bool) -> bool:
+    """Whether somebody speaks in a clause of such words, or is spoken to, of the search or of the picture as such."""
+    if not (COURTESIES | NEVER_SEEN).isdisjoint(words) or words[0] in ("me", "us"):
+        return True
+    if all(word in VOCATIVES | ADJECTIVES | _SIGNED for word in words):
+        return True
+    if _has_speaker_acting(words) or any(
+        b in ("me", "us") and a in _GOES_TO_SPEAKER | {"for"} for a, b in pairwise(words)
+    ):
+        return True
+    if not follows:
+        named = PICTURE_NOUNS | ASKING_NOUNS | ASKING_VERBS
+        return words[0] in _IMPERATIVES or words[-1] in _TO_BE or not named.isdisjoint(words)
+    if words[0] in _OF_SEARCHING | _ELLIPTIC or words[:2] in (("is", "that"), ("is", "it"), ("is", "there")):
+        return True
+    if words[0] in ("where", "how", "what", "why") and is_of(words[min(1, len(words) - 1)], AUXILIARIES):
+        return True
+    return _TAKING.isdisjoint(words) and any(
+        word in PICTURE_NOUNS and not {"this", "that", "my", "our", "your"}.isdisjoint(words[max(at - 2, 0) : at])
+        for at, word in enumerate(words)
+    )
+
+
+def _has_speaker_acting(words: Sequence[str]) -> bool:
+    """ "I think", "did you see": not "looking at me"."""
+    for at, word in enumerate(words):
+        if _is_speakers(words, at) or (is_of(word, SUBJECTS) and "'" in word):
+            return True
+        following = next((later for later in words[at + 1 : at + 4] if later not in ADVERBS), "")
+        is_asked = at > 0 and is_of(words[at - 1], AUXILIARIES)
+        if is_of(word, SUBJECTS) and (is_asked or is_of(following, _VERBS) or is_of(following, AUXILIARIES)):
+            return True
+    return "thank" in words or "im" in words
+
+
+def _is_afterthought(words: Sequence[str]) -> bool:
+    """ "Or so", "that kind of thing", "as far as I know": no person of whom a description speaks does anything in it."""
+    if all(word in DISCOURSE or (word == "no" and len(words) > 1) for word in words):
+        return True
+    first, second = words[0], words[1] if len(words) > 1 else ""
+    is_begun = (
+        is_of(first, THIS_OR_SO)
+        or (first, second) in (("at", "least"), ("the", "one"), ("the", "ones"), ("more", "or"))
+        or (first in ("no", "not") and not ASKING_NOUNS.isdisjoint(words))
+        or (first == "as" and second in ("far", "it", "that", "said", "described", "mentioned", "always"))
+    )
+    return is_begun and OTHERS.isdisjoint(words) and not (first == "or" and second not in _OR_SO)
+
+
+# -- beginnings
+
+
+def _find_beginning(words: Sequence[str], *, follows: bool) -> int:
+    """Where the description begins in a clause: 0 if nothing stands before it."""
+    end, speaks = 0, not follows and (words[0] in _LEFT_OUT_I or is_of(words[0], AUXILIARIES - _OF_OTHERS))
     for at, word in enumerate(words[:MAX_FRAME_WORDS]):
-        following = words[at + 1] if at + 1 < len(words) else ""
-        before = words[at - 1] if at else ""
-        if word in _STANDING_FOR_PICTURES | PICTURE_NOUNS:
-            if (connected := _find_connector(words, at + 1)) is not None:
-                end = max(end, connected)
-            elif word in PICTURE_NOUNS and not end and not _is_framed(words[:at]):
+        before, after = words[at - 1] if at else "", words[at + 1] if at + 1 < len(words) else ""
+        if not is_talk(word) and not _is_speakers(words, at):
+            is_called = before in OPENINGS and (after in _IMPERATIVES or is_of(after, AUXILIARIES | SUBJECTS))
+            if not is_called:
                 break
-            continue
-        if _asks(word, before, following):
-            end = max(end, at + 1)
-        elif word not in _BEFORE and not (word in ",;.!?…-–—" or set(word) <= {"."}):
+        if word in OTHERS or (word in SOMEBODY and not _is_asked(before, after)):
             break
-    if not (end := end or _find_end_of_telling(words)):
-        return text
-    while end < len(words) - 1 and words[end] in _AFTER_ASKING | {",", ":", "-"}:
-        end += 1
-    if end >= len(tokens):
-        return text
-    seen = _SEEING.match(text, tokens[end].start())
-    return text[tokens[end].start() if seen is None else seen.end() :]
+        speaks |= is_of(word, SUBJECTS) or word in SOMEBODY
+        connected = _find_connector(words, at, speaks=speaks, follows=follows)
+        if connected is not None:
+            end = max(end, connected)
+        elif word in PICTURE_NOUNS:
+            goes_on = after in _ORDERED or after in NUMBER_WORDS
+            is_bare = before not in DETERMINERS and not is_talk(after) and after not in _COMPOUNDS
+            if end and after and (goes_on or is_bare):
+                end = at + 1
+        elif _asks(words, at, end, speaks=speaks, follows=follows) or (
+            end and word == "of" and before in _OF_SOME_KIND
+        ):
+            end = at + 1
+    end = end or _find_end_of_telling(words)
+    end = _skip_linkers(words, end) if end else 0
+    return end if end < len(words) else 0
 
 
-def _find_end_of_telling(words: list[str]) -> int:
-    """Where a description begins after "my sister sent me a pic where", "which photo has": 0 without such words."""
+def _is_asked(before: str, after: str) -> bool:
+    """Whether "anybody" is one of those who are spoken to: "does anybody have", "anyone seen"."""
+    return is_of(before, AUXILIARIES) or after in ("have", "has", "got", "seen", "know", "knows", "remember", "please")
+
+
+def _asks(words: Sequence[str], at: int, end: int, *, speaks: bool, follows: bool) -> bool:  # noqa: PLR0911 (one return a kind)
+    """Whether what asks, or tells of the search, reaches to a word."""
+    word, before, after = words[at], words[at - 1] if at else "", words[at + 1] if at + 1 < len(words) else ""
+    begins = at == 0 or before in COURTESIES or before in VOCATIVES or before in ADVERBS
+    if (
+        word in CLOSINGS
+        or word in NEVER_SEEN
+        or (word in OPENINGS and begins)
+        or (word in VOCATIVES and before in OPENINGS)
+    ):
+        return True
+    if (before, word) in _SEARCHING_PAIRS and (speaks or not follows):
+        return True
+    if word in _SETTING_OFF and all(earlier in _SETTING_OFF for earlier in words[:at]) and not follows:
+        return True
+    if word in ("look", "glimpse", "peek") and before == "a" and after in ("at", "of") and (speaks or end):
+        return True
+    if before in _BEFORE_A_NOUN:  # "a display", "the request"
+        return word in ASKING_NOUNS and (speaks or not follows) and (speaks or after in LINKERS)
+    if is_of(word, _VERBS) and (speaks or (after in ("me", "us") and word in _GOES_TO_SPEAKER)):
+        return True
+    if word in (_OF_SEARCHING if follows else _IMPERATIVES) and begins and after != "of":
+        return True
+    if follows:
+        return False
+    if word == "there" and is_of(before, AUXILIARIES):
+        return True
+    if word == "about" and before in ("what", "how"):
+        return True
+    if is_of(word, _TO_BE) and before in ("where", "what", "which", "who", "it"):
+        return True
+    if word in ("where's", "wheres", "what's", "whats", "it's") or (
+        word in _SHOWING and before in ("it", "this", "that")
+    ):
+        return True
+    if word == "after" and (is_of(before, _TO_BE) or before in ("i'm", "im", "we're")):
+        return True
+    return word in ASKING_VERBS or (word in ASKING_NOUNS and (speaks or after in LINKERS))
+
+
+def _find_connector(words: Sequence[str], at: int, *, speaks: bool, follows: bool) -> int | None:
+    """Where the description begins that a word for the picture leads to; None: that word may be part of one."""
+    word, before = words[at], words[at - 1] if at else ""
+    is_picture = word in PICTURE_NOUNS
+    is_pointed_at = before in _POINTING or before in ADJECTIVES or speaks
+    if not is_picture and (word not in STANDING_FOR_PICTURES or (follows and not is_pointed_at)):
+        return None
+    if word in ("one", "ones", "some", "any", "time", "day", "moment") and not is_pointed_at:
+        return None
+    while at + 1 < len(words) and words[at + 1] in _WHEREABOUTS:
+        at += 1
+    following = [*words[at + 1 : at + 4], "", "", ""]
+    match following:
+        case ["of", *_] if word in ("some", "any"):
+            return None
+        case [first, *_] if first in _AFTER_PICTURE:
+            return at + 2
+        case ["that" | "which", second, *_] if second in _SHOWING or second in _TO_BE:
+            return at + 3
+        case ["in" | "on", "which", *_] | ["from", "when", *_]:
+            return at + 3
+        case [first, second, *_] if first in _TO_BE and second in _AFTER_PICTURE:
+            return at + 3
+        case [first, *_] if (first in _SHOWING and before in _POINTING) or (
+            first in _TO_BE and before in _ASKING_WHICH
+        ):
+            return at + 2
+        case [first, second, *_] if is_picture and first in _TAKEN and (second in _ORDERED or second in LINKERS):
+            return at + 2
+    return None
+
+
+def _find_end_of_telling(words: Sequence[str]) -> int:
+    """Where a description begins after "my sister sent me a pic where": 0 without such words."""
     for at, word in enumerate(words[:MAX_FRAME_WORDS]):
         if word not in PICTURE_NOUNS:
             continue
-        if words[at + 1 : at + 2] in (["has"], ["have"]) and words[at - 1 : at] in (["which"], ["what"]):
-            return at + 2
-        connected, before = _find_connector(words, at + 1), [word for word in words[:at] if word not in _DETERMINERS]
-        is_taken = before and before[-1] in _TAKING and _SPEAKERS.isdisjoint(before[-2:])
-        return 0 if connected is None or is_taken or _SPEAKERS.isdisjoint(before) else connected
+        connected = _find_connector(words, at, speaks=False, follows=False)
+        before = [word for word in words[:at] if word not in DETERMINERS]
+        has_speaker = any(is_of(word, SPEAKERS) or word in ASKING_VERBS for word in before)
+        is_taken = before and before[-1] in _TAKING and not any(is_of(word, SPEAKERS) for word in before[-2:])
+        return 0 if connected is None or is_taken or not has_speaker else connected
     return 0
 
 
-def _find_connector(words: list[str], at: int) -> int | None:
-    """Where the description begins, if a word for the picture ends before `at`; None: that word is part of it."""
-    comma = at < len(words) and words[at] == ","
-    while at < len(words) and (words[at] in _BETWEEN or words[at : at + 2] == ["in", "mind"]):
-        at += 2 if words[at] == "in" else 1
-    if at >= len(words):
-        return None
-    following = words[at + 1] if at + 1 < len(words) else ""
-    if words[at] == "like" and words[at - 1] in _STANDING_FOR_PICTURES:
-        return at + 1
-    if words[at] in _CONNECTING_PAIRS and following in _CONNECTING_PAIRS[words[at]]:
-        return at + 2
-    if words[at] == "of" and following in ("mine", "ours"):
-        return _find_connector(words, at + 2)
-    if comma and words[at] not in _CONNECTORS:
-        return at
-    return at + 1 if words[at] in _CONNECTORS or words[at] in ":-–—" else None
+def _skip_linkers(words: Sequence[str], end: int) -> int:
+    """Past the words that only link what asks to what is asked for: "to see", "of", "where there is"."""
+    while end < len(words) - 1:
+        word, after, before = words[end], words[end + 1], words[end - 1] if end else ""
+        is_particle = word in _PARTICLES and is_of(before, _VERBS) and before not in _TAKEN
+        is_particle = is_particle or (before in _LOOKING and word in ("at", "into"))
+        is_particle = is_particle or (word == "on" and before in ("have", "got", "info", "information"))
+        is_between = word != "next" and word in (ADVERBS | ADJECTIVES | CONJUNCTIONS) and after in LINKERS
+        is_link = word in LINKERS or word in _SOFTENING or word in ("me", "us", "please")
+        if not (is_link or is_particle or is_between):
+            break
+        end += 1
+    return end
 
 
-def _asks(word: str, before: str, following: str) -> bool:
-    if word in _ASKING:
-        return word != "looking" or following == "for"
-    if before in _ASKING_AFTER.get(word, ()) or "" in _ASKING_AFTER.get(word, ()):
+# -- ends
+
+
+def _find_end(words: Sequence[str], *, is_framed: bool) -> int:
+    """Where the description ends in a clause: at its end if nothing stands after it."""
+    start = len(words)
+    while start > max(1, len(words) - MAX_FRAME_WORDS) and is_talk(words[start - 1]):
+        start -= 1
+    end = next((cut for cut in range(start, len(words)) if _closes(words[cut:])), len(words))
+    if is_framed and end > 3 and words[end - 1] in _PURPOSES and "for" in words[end - 3 : end - 1]:
+        end -= 3 if words[end - 3] == "for" else 2
+    while is_framed and end > max(start, 1) and words[end - 1] in _TRAILING:
+        end -= 1
+    return end
+
+
+def _closes(tail: Sequence[str]) -> bool:  # noqa: PLR0911 (one return a kind)
+    """Whether words at an end are said to who searches, from the first of them on."""
+    first, second = tail[0], tail[1] if len(tail) > 1 else ""
+    if first in CLOSINGS or first in NEVER_SEEN or (first in ("by", "for", "before") and second in NEVER_SEEN):
         return True
-    return following in _ASKING_BEFORE.get(word, ())
+    if first in VOCATIVES and second in CLOSINGS | VOCATIVES:
+        return True
+    acts = _has_speaker_acting(tail)
+    if is_of(first, SUBJECTS):
+        return acts
+    if is_of(first, AUXILIARIES) and (is_of(second, SUBJECTS) or second in SOMEBODY or second in ("that", "there")):
+        return True
+    if first in ("for", "to") and second in ("me", "us"):
+        return len(tail) < 3 or tail[2] in CLOSINGS or tail[2] in ADVERBS
+    if first in ("or", "and"):
+        return second in _OR_SO or tail[1:3] in (("so", "on"), ("all", "that")) or second == "stuff" or acts
+    if first == "if":
+        return second in _IF_ANY or acts
+    if first in ("in", "from", "among", "amongst", "for"):
+        owns = not {"my", "our", "your", "all"}.isdisjoint(tail[1:4])
+        return owns and is_talk(tail[-1]) and (tail[-1] in PICTURE_NOUNS or tail[-1] in OTHER_NOUNS)
+    if (first, second) in (("at", "least"), ("at", "some"), ("back", "then"), ("as", "far"), ("any", "idea")):
+        return True
+    begins = is_of(
+        first, frozenset(("is", "was", "that", "which", "what", "as", "but", "because", "the", "how", "like"))
+    )
+    return begins and acts
 
 
-def _is_framed(words: list[str]) -> bool:
-    return all(word in _BEFORE or word in NUMBER_WORDS for word in words)
-
-
-def _drop_noun_at_end(text: str) -> str:
+def _drop_noun_at_end(text: str, *, is_framed: bool) -> str:
     """ "Beach photos" are of a beach; "a woman takes photos" and "people pose for a group photo" are whole."""
     words = text.lower().split()
-    if len(words) < 2 or words[-1] not in PICTURE_NOUNS:
+    if len(words) < 2 or words[-1] not in PICTURE_NOUNS or words[-2] in _BEFORE_A_NOUN | NUMBER_WORDS.keys():
         return text
     is_short = len(words) <= MAX_NOUN_PHRASE_WORDS
-    describes = words[-2] not in _BEFORE and (
-        not words[-2].endswith(("ing", "s")) if is_short else _KINDS_OF_PHOTOS.isdisjoint(words[-2:])
-    )
-    describes = describes and (is_short or _TAKING.isdisjoint(words))
+    if is_short:
+        describes = not words[-2].endswith(("ing", "s")) and not is_talk(words[-2])
+    else:
+        describes = is_framed and _KINDS_OF_PHOTOS.isdisjoint(words[-2:]) and _TAKING.isdisjoint(words)
     return " ".join(text.split()[:-1]) if describes else text
-
-
-def _read_words(text: str) -> list[str]:
-    return re.findall(r"[\w']+", text.lower())
