@@ -24,6 +24,7 @@ from viewfinder.wording.lexicon import is_english_word
 from viewfinder.wording.spelling import correct_spelling
 from viewfinder.wording.stems import WORD, stem
 from viewfinder.wording.stop_words import WITHOUT_CONTENT
+from viewfinder.wording.talk import is_talk
 from viewfinder.wording.times import TIME_WORDS
 
 COLUMNS: dict[Kind, tuple[str, ...]] = {
@@ -42,6 +43,9 @@ _ANY = frozenset(("any", "all", "some", "every", "my", "our", "your"))
 
 MIN_NAME_LETTERS_SPELT, NAME_SHARE = 5, -3.0
 """Names of so many letters, months and weekdays are recognized misspelt, too; how often they are said, as log10."""
+
+TALK_SHARE = -3.5
+"""How often words with which people ask are said among those of descriptions, as log10."""
 
 _OF_MAKERS = frozenset(
     ["corporation", "camera", "company", "co", "corp", "inc", "ltd", "digital", "imaging", "optical"]
@@ -88,13 +92,13 @@ class Vocabulary:
 
     def is_known(self, word: str) -> bool:
         """Whether there is such a word, in lower case."""
-        if word in WITHOUT_CONTENT or self.find_share(word) is not None:
+        if word in WITHOUT_CONTENT or is_talk(word) or self.find_share(word) is not None:
             return True  # most words: the list of English is read only for the others, which takes 80 ms
         return is_english_word(word)
 
     def find_share(self, word: str) -> float | None:
         """log10 of the share of descriptions, or of these pictures' texts, that have a word; None if none has."""
-        shares = [self._find_share_written(word)]
+        shares = [self._find_share_written(word), TALK_SHARE if is_talk(word) else None]
         if (calibration := self.gallery.encoder.calibration) is not None:
             shares.append(calibration.familiar.get(stem(word)))
         return max((share for share in shares if share is not None), default=None)
@@ -102,7 +106,8 @@ class Vocabulary:
     def find_share_meant(self, word: str) -> float | None:
         """The same of a word that may stand for a misspelt one: "imag", the stem of many, is no such word."""
         share = self.find_share(word)
-        is_word = self._find_share_written(word) is not None or (share is not None and is_english_word(word))
+        is_word = is_talk(word) or self._find_share_written(word) is not None
+        is_word = is_word or (share is not None and is_english_word(word))
         return share if is_word else None
 
     def _find_share_written(self, word: str) -> float | None:

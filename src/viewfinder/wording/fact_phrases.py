@@ -200,11 +200,13 @@ def remove_phrases(text: str, phrases: list[FactPhrase]) -> str:
     >>> remove_phrases("the dog in July 2007", [FactPhrase("time", "in July 2007", 8, 20)])
     'the dog'
     """
+    if not phrases:
+        return text
     kept, at = [], 0
     for phrase in sorted(phrases, key=lambda one: one.start):
         kept.append(text[at : phrase.start])
         at = phrase.end
-    rest = " ".join("".join([*kept, text[at:]]).split()) if phrases else text
+    rest = " ".join("".join([*kept, text[at:]]).split())
     rest = re.sub(r"\s+([,.;:!?])", r"\1", rest)
     rest = re.sub(r"^(?:and|of|,)\s+|(?:^|\s)(?:and|with|in|on|at|from|of|,|that (?:was|were))\s*$", "", rest)
     return rest.strip(" ,;:-")

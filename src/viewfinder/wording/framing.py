@@ -48,7 +48,7 @@ from viewfinder.wording.talk import (
     is_talk,
 )
 
-_TOKEN = re.compile(r"\w+(?:['’&%+#./-]*\w)*|[^\w\s]+")
+_TOKEN = re.compile(r"w/(?!\w)|\w+(?:['’&%+#./-]*\w)*|[^\w\s]+")
 _VERBS = ASKING_VERBS | OTHER_VERBS
 
 _SPLITTING = re.compile(r"[^\w\s'’\"“”&%+#$€£@°]")
@@ -58,7 +58,7 @@ _DIGITS = {"4": "for", "2": "to"}
 
 _TO_BE = frozenset("is are was were am be been being".split())
 _IMPERATIVES = frozenset(
-    "find search show give get bring send fetch locate retrieve display browse remind gimme lemme".split()
+    "find search show give get bring send fetch locate retrieve display browse try remind gimme lemme".split()
 )
 """Verbs with which one tells somebody to search; nobody begins to describe a picture with one."""
 _OF_SEARCHING = frozenset("find search fetch locate retrieve browse remind gimme lemme".split())
@@ -89,8 +89,12 @@ _ASIDE = frozenset("if as unless though although because since that's".split())
 _TELLING = ASKING_VERBS | frozenset(
     "said says told describes described mentioned thinks thought believes sent showed insists swears calls called".split()
 )
+_HAVING = frozenset("have has got seen know knows please".split())
+_STORES = frozenset(
+    "folder folders album albums library collection archive drive phone camera cloud gallery disk".split()
+)
 _SOFTENING = frozenset(
-    "just only simply basically maybe perhaps probably possibly preferably ideally specifically".split()
+    "subject topic just only simply basically maybe perhaps probably possibly preferably ideally specifically".split()
 )
 """They may stand before a description that was asked for."""
 _ENDS = re.compile(r"[.!?;()\[\]…—–|]|^-+$")
@@ -104,7 +108,7 @@ _TAKEN = frozenset("taken shot made captured snapped".split())
 _TAKING = frozenset(
     "take takes taking took pose poses posing posed holding holds frame framed hanging looking looks showing".split()
 )
-_AFTER_PICTURE = frozenset("of with where when about like titled called named concerning regarding".split()) | (
+_AFTER_PICTURE = frozenset("of with w/ where when about like but titled called named concerning regarding".split()) | (
     _SHOWING - {"has", "have", "had"}
 )
 _BEFORE_A_NOUN = frozenset("a an the this that these those my our your his her its their any some another".split())
@@ -112,6 +116,9 @@ _SETTING_OFF = frozenset("so basically actually anyway anyways honestly literall
 _WHEREABOUTS = frozenset("here somewhere once there again around anywhere mine ours".split())
 """They may stand between a word for the picture and what it shows."""
 _OF_SOME_KIND = frozenset("lines kind sort type copy copies version example examples sample memory memories".split())
+_TIMES = frozenset(
+    "a some the long few couple of while time ages day days week weeks month months year years quite".split()
+)
 _PURPOSES = frozenset(
     "friend friends colleague colleagues client boss mum mom dad wife husband sister brother grandma grandpa family "
     "presentation project homework website blog article report card work school class slide slides".split()
@@ -120,6 +127,7 @@ _PURPOSES = frozenset(
 _POINTING = frozenset("the that this which what whichever those these my our your any some other another no".split())
 _ASKING_WHICH = frozenset(("which", "what", "whose"))
 _PARTICLES = frozenset("up out down back".split())
+_COMING_ACROSS = frozenset((("come", "across"), ("came", "across"), ("stumbled", "upon"), ("run", "into")))
 _LOOKING = frozenset("look looks looking looked".split())
 _COMPOUNDS = frozenset("album albums booth frame frames shoot book books gallery camera studio session paper".split())
 """After a word for the picture they make a thing of it."""
@@ -132,8 +140,13 @@ _SIGNED = frozenset("thanks thank thx cheers regards sincerely faithfully yours 
 _OR_SO = frozenset("something anything so sth whatever similar such thereabouts".split())
 _IF_ANY = frozenset("any possible available there".split())
 _TRAILING = frozenset(
-    "again anymore asap now bad badly quick quickly fast somewhere anywhere ever once yet right real really".split()
-) | frozenset("so soon here today please lot much too at all is are was were went lives".split())
+    tuple(words.split())
+    for words in (
+        "again|anymore|asap|now|bad|badly|quick|quickly|fast|somewhere|anywhere|ever|once|yet|right|real|really|so|soon"
+        "|here|today|please|lot|much|too|at all|is|are|was|were|went|lives|in there|in here|over there|on there"
+        "|by any chance|the other day"
+    ).split("|")
+)
 """Words at the end of a sentence that go with what asked at its beginning: "so bad", "real quick", "where ... is"."""
 _KINDS_OF_PHOTOS = frozenset(
     "group family wedding school team black white colour color old large small big framed to for of".split()
@@ -173,8 +186,8 @@ def take_content(text: str) -> str:
     if not kept:
         return whole
     if kept == clauses:
-        return _drop_noun_at_end(whole.rstrip("? "), is_framed=False) or whole
-    return _drop_noun_at_end(_join(whole, clauses, kept), is_framed=True)
+        return _drop_noun_at_end(whole.rstrip("? ")) or whole
+    return _drop_noun_at_end(_join(whole, clauses, kept))
 
 
 def says_nothing(text: str) -> bool:
@@ -234,7 +247,7 @@ def _join(text: str, clauses: Sequence[_Clause], kept: Sequence[_Clause]) -> str
 def _drop_frames(clauses: Sequence[_Clause], text: str) -> list[_Clause]:
     """What describes of each clause, without the clauses of which nothing does."""
     kept: list[_Clause] = []
-    is_framed = closes = False
+    is_framed = has_begun = closes = False
     for at, clause in enumerate(clauses):
         follows, is_last = bool(kept), at == len(clauses) - 1
         is_heading = not is_last and _is_heading(clause)
@@ -252,13 +265,17 @@ def _drop_frames(clauses: Sequence[_Clause], text: str) -> list[_Clause]:
             and any(not PICTURE_NOUNS.isdisjoint(one.words) for one in clauses[:at])
         )
         start = _find_beginning(clause.words, follows=follows and not is_of_it)
-        is_framed |= start > 0
+        has_begun |= start > 0
+        is_framed |= has_begun
         is_order = clause.words[0] in _IMPERATIVES and len(kept) == 1 and len(kept[0].words) == 1
         if start and (is_order or is_of_it):
             kept = []  # "computer, find ...", "we had a photo on the wall, it showed ..."
         if not start and is_framed and not kept:
             start = _skip_linkers(clause.words, 0)
-        end = _find_end(clause.words, is_framed=is_framed)
+        is_aside = start and (_is_stored(clause.words[start:]) or (follows and _is_about_it(clause.words[: start + 1])))
+        if is_aside and len(clauses) > 1:
+            continue
+        end = _find_end(clause.words, is_framed=is_framed, begins=has_begun)
         kept.append(clause.cut(start, end) if start < end else clause)
     return kept
 
@@ -278,6 +295,18 @@ def _is_heading(clause: _Clause) -> bool:
     )
 
 
+def _is_stored(words: Sequence[str]) -> bool:
+    """ "In the holiday folder": where a picture is kept, not what it shows."""
+    return (
+        words[0] in ("in", "from", "on", "inside") and words[-1] in _STORES and len(words) <= MAX_NOUN_PHRASE_WORDS + 1
+    )
+
+
+def _is_about_it(words: Sequence[str]) -> bool:
+    """ "I need it for a card": what was described before is spoken of."""
+    return any(word in ("it", "them", "one") and is_of(before, _VERBS) for before, word in pairwise(words))
+
+
 def _is_signature(clause: _Clause, text: str) -> bool:
     return len(clause.words) <= 2 and all(text[start].isupper() for start, _ in clause.spans)
 
@@ -289,10 +318,14 @@ def _says_nothing(words: Sequence[str], *, follows: bool, is_whole: bool) -> boo
         return True  # "hi Anna"
     if not follows and len(words) <= MAX_CALLED_WORDS + 1 and "dear" in words[:2]:
         return True  # "my dear friend"
+    if follows and words[0] in _SIGNED and words[0] in CLOSINGS and len(words) <= MAX_NOUN_PHRASE_WORDS:
+        return True  # "thanks a million"
     strange = [at for at, word in enumerate(words) if not is_talk(word) and not _is_speakers(words, at)]
     if strange:
         is_aside = words[0] in _ASIDE and _has_speaker_acting(words)
-        return is_aside and len(strange) == 1
+        return is_aside and len(strange) == 1 and not _find_beginning(words, follows=False)
+    if is_whole and len(words) == 1 and (words[0] in SOMEBODY or words[0] in ASKING_NOUNS):
+        return True
     if is_whole and len(words) > 1 and words[0] not in ("one", "some", "no", "i.e") and OTHERS.isdisjoint(words):
         return True
     return _speaks(words, follows=follows) or _is_afterthought(words)
@@ -300,7 +333,10 @@ def _says_nothing(words: Sequence[str], *, follows: bool, is_whole: bool) -> boo
 
 def _is_speakers(words: Sequence[str], at: int) -> bool:
     """Whether a word is for somebody who speaks of the search: "my wife described it"."""
-    return words[at - 1 : at] in (("my",), ("our",)) and words[at + 1 : at + 2] and words[at + 1] in _TELLING
+    if at == 0 or words[at - 1] not in ("my", "our") or at + 1 >= len(words):
+        return False
+    following, next_one = words[at + 1], words[at + 2] if at + 2 < len(words) else ""
+    return following in _TELLING or (is_of(following, _VERBS) and next_one in ("it", "that", "this"))
 
 
 def _speaks(words: Sequence[str], *, follows: bool) -> bool:
@@ -318,8 +354,12 @@ def _speaks(words: Sequence[str], *, follows: bool) -> bool:
         return words[0] in _IMPERATIVES or words[-1] in _TO_BE or not named.isdisjoint(words)
     if words[0] in _OF_SEARCHING | _ELLIPTIC or words[:2] in (("is", "that"), ("is", "it"), ("is", "there")):
         return True
+    if words[0] in ("not", "unsure") and not (ADJECTIVES | ASKING_NOUNS).isdisjoint(words):
+        return True
     if words[0] in ("where", "how", "what", "why") and is_of(words[min(1, len(words) - 1)], AUXILIARIES):
         return True
+    if words[-1] in PICTURE_NOUNS and all(word in ADJECTIVES or word in ("a", "an") for word in words[:-1]):
+        return len(words) > 1
     return _TAKING.isdisjoint(words) and any(
         word in PICTURE_NOUNS and not {"this", "that", "my", "our", "your"}.isdisjoint(words[max(at - 2, 0) : at])
         for at, word in enumerate(words)
@@ -346,6 +386,8 @@ def _is_afterthought(words: Sequence[str]) -> bool:
     is_begun = (
         is_of(first, THIS_OR_SO)
         or (first, second) in (("at", "least"), ("the", "one"), ("the", "ones"), ("more", "or"))
+        or (words[-1] in ("ago", "back") and not _TIMES.isdisjoint(words))
+        or (first == "nothing" and second in ("else", "more", "special"))
         or (first in ("no", "not") and not ASKING_NOUNS.isdisjoint(words))
         or (first == "as" and second in ("far", "it", "that", "said", "described", "mentioned", "always"))
     )
@@ -366,7 +408,8 @@ def _find_beginning(words: Sequence[str], *, follows: bool) -> int:
                 break
         if word in OTHERS or (word in SOMEBODY and not _is_asked(before, after)):
             break
-        speaks |= is_of(word, SUBJECTS) or word in SOMEBODY
+        owns = word in PICTURE_NOUNS and before in ("my", "our", "your")
+        speaks |= is_of(word, SUBJECTS) or word in SOMEBODY or owns or _is_speakers(words, at)
         connected = _find_connector(words, at, speaks=speaks, follows=follows)
         if connected is not None:
             end = max(end, connected)
@@ -375,18 +418,25 @@ def _find_beginning(words: Sequence[str], *, follows: bool) -> int:
             is_bare = before not in DETERMINERS and not is_talk(after) and after not in _COMPOUNDS
             if end and after and (goes_on or is_bare):
                 end = at + 1
-        elif _asks(words, at, end, speaks=speaks, follows=follows) or (
-            end and word == "of" and before in _OF_SOME_KIND
-        ):
+        elif _asks(words, at, end, speaks=speaks, follows=follows) or (end and _goes_through(words, at)):
             end = at + 1
     end = end or _find_end_of_telling(words)
     end = _skip_linkers(words, end) if end else 0
     return end if end < len(words) else 0
 
 
+def _goes_through(words: Sequence[str], at: int) -> bool:
+    """ "Along the lines of", "search my library for"."""
+    word, before = words[at], words[at - 1]
+    is_owned = at > 1 and words[at - 2] in ("my", "our", "your", "the", "all")
+    return (word == "of" and before in _OF_SOME_KIND) or (
+        word == "for" and before in _STORES | PICTURE_NOUNS and is_owned
+    )
+
+
 def _is_asked(before: str, after: str) -> bool:
     """Whether "anybody" is one of those who are spoken to: "does anybody have", "anyone seen"."""
-    return is_of(before, AUXILIARIES) or after in ("have", "has", "got", "seen", "know", "knows", "remember", "please")
+    return is_of(before, AUXILIARIES) or after in _TELLING or after in _HAVING
 
 
 def _asks(words: Sequence[str], at: int, end: int, *, speaks: bool, follows: bool) -> bool:  # noqa: PLR0911 (one return a kind)
@@ -416,6 +466,8 @@ def _asks(words: Sequence[str], at: int, end: int, *, speaks: bool, follows: boo
         return False
     if word == "there" and is_of(before, AUXILIARIES):
         return True
+    if word in _TO_BE and before == "there" and not PICTURE_NOUNS.isdisjoint(words[:at]):
+        return True
     if word == "about" and before in ("what", "how"):
         return True
     if is_of(word, _TO_BE) and before in ("where", "what", "which", "who", "it"):
@@ -433,12 +485,16 @@ def _find_connector(words: Sequence[str], at: int, *, speaks: bool, follows: boo
     """Where the description begins that a word for the picture leads to; None: that word may be part of one."""
     word, before = words[at], words[at - 1] if at else ""
     is_picture = word in PICTURE_NOUNS
-    is_pointed_at = before in _POINTING or before in ADJECTIVES or speaks
+    is_pointed_at = before in _POINTING or before in ("there", "have", "got", "find", "see") or before in ADJECTIVES or speaks
     if not is_picture and (word not in STANDING_FOR_PICTURES or (follows and not is_pointed_at)):
         return None
     if word in ("one", "ones", "some", "any", "time", "day", "moment") and not is_pointed_at:
         return None
-    while at + 1 < len(words) and words[at + 1] in _WHEREABOUTS:
+    while (
+        words[at + 1 : at + 2]
+        and words[at + 1] in _WHEREABOUTS
+        and not is_of(words[min(at + 2, len(words) - 1)], _TO_BE)
+    ):
         at += 1
     following = [*words[at + 1 : at + 4], "", "", ""]
     match following:
@@ -479,9 +535,11 @@ def _skip_linkers(words: Sequence[str], end: int) -> int:
     while end < len(words) - 1:
         word, after, before = words[end], words[end + 1], words[end - 1] if end else ""
         is_particle = word in _PARTICLES and is_of(before, _VERBS) and before not in _TAKEN
-        is_particle = is_particle or (before in _LOOKING and word in ("at", "into"))
+        is_particle = is_particle or (before in _LOOKING and word in ("at", "into")) or (before, word) in _COMING_ACROSS
         is_particle = is_particle or (word == "on" and before in ("have", "got", "info", "information"))
         is_between = word != "next" and word in (ADVERBS | ADJECTIVES | CONJUNCTIONS) and after in LINKERS
+        if word == "there" and after in _TO_BE:
+            break  # "there is a dog" is how some describe
         is_link = word in LINKERS or word in _SOFTENING or word in ("me", "us", "please")
         if not (is_link or is_particle or is_between):
             break
@@ -492,17 +550,36 @@ def _skip_linkers(words: Sequence[str], end: int) -> int:
 # -- ends
 
 
-def _find_end(words: Sequence[str], *, is_framed: bool) -> int:
-    """Where the description ends in a clause: at its end if nothing stands after it."""
+def _find_end(words: Sequence[str], *, is_framed: bool, begins: bool) -> int:
+    """Where the description ends in a clause: at its end if nothing stands after it.
+
+    `is_framed`: something asked before, `begins`: it stood before words of the description.
+    """
     start = len(words)
     while start > max(1, len(words) - MAX_FRAME_WORDS) and is_talk(words[start - 1]):
         start -= 1
     end = next((cut for cut in range(start, len(words)) if _closes(words[cut:])), len(words))
     if is_framed and end > 3 and words[end - 1] in _PURPOSES and "for" in words[end - 3 : end - 1]:
         end -= 3 if words[end - 3] == "for" else 2
-    while is_framed and end > max(start, 1) and words[end - 1] in _TRAILING:
-        end -= 1
+    while is_framed and end > max(start, 1):
+        length = next((count for count in (3, 2, 1) if words[end - count : end] in _TRAILING), 0)
+        length = length or 2 * (begins and words[end - 2 : end] == ("in", "it")) or _count_ago(words[start:end])
+        if not length:
+            break
+        end = max(end - length, 1)
     return end
+
+
+def _count_ago(words: Sequence[str]) -> int:
+    """How many words at the end say that something was long ago: "a while back"."""
+    if not words or words[-1] not in ("ago", "back") or _TIMES.isdisjoint(words[-3:]):
+        return 0
+    at = len(words) - 1
+    while at and words[at - 1] in _TIMES:
+        at -= 1
+        if words[at] in ("a", "some", "the"):
+            break
+    return len(words) - at
 
 
 def _closes(tail: Sequence[str]) -> bool:  # noqa: PLR0911 (one return a kind)
@@ -510,6 +587,8 @@ def _closes(tail: Sequence[str]) -> bool:  # noqa: PLR0911 (one return a kind)
     first, second = tail[0], tail[1] if len(tail) > 1 else ""
     if first in CLOSINGS or first in NEVER_SEEN or (first in ("by", "for", "before") and second in NEVER_SEEN):
         return True
+    if first in _TO_BE and second in ("in", "on") and tail[-1] in PICTURE_NOUNS:
+        return len(tail) == 4 and tail[2] in ("the", "this", "that", "my")
     if first in VOCATIVES and second in CLOSINGS | VOCATIVES:
         return True
     acts = _has_speaker_acting(tail)
@@ -534,14 +613,16 @@ def _closes(tail: Sequence[str]) -> bool:  # noqa: PLR0911 (one return a kind)
     return begins and acts
 
 
-def _drop_noun_at_end(text: str, *, is_framed: bool) -> str:
+def _drop_noun_at_end(text: str) -> str:
     """ "Beach photos" are of a beach; "a woman takes photos" and "people pose for a group photo" are whole."""
-    words = text.lower().split()
-    if len(words) < 2 or words[-1] not in PICTURE_NOUNS or words[-2] in _BEFORE_A_NOUN | NUMBER_WORDS.keys():
+    words = text.lower().replace("’", "'").split()
+    before = words[-2] if len(words) > 1 else "a"
+    if words[-1:] == [] or words[-1] not in PICTURE_NOUNS or before in _BEFORE_A_NOUN or before in NUMBER_WORDS:
         return text
     is_short = len(words) <= MAX_NOUN_PHRASE_WORDS
     if is_short:
-        describes = not words[-2].endswith(("ing", "s")) and not is_talk(words[-2])
+        describes = not before.endswith(("ing", "s")) and not is_talk(before)
     else:
-        describes = is_framed and _KINDS_OF_PHOTOS.isdisjoint(words[-2:]) and _TAKING.isdisjoint(words)
+        is_kind = before in _KINDS_OF_PHOTOS or before.endswith("'s") or words[-1].startswith(("shot", "illustration"))
+        describes = not is_kind and _TAKING.isdisjoint(words)
     return " ".join(text.split()[:-1]) if describes else text

@@ -72,7 +72,7 @@ LINKERS = _list_words("""
     of with where when that which who whose whether if like about is are was were it to for but because so as though
     although since be been being shows show showed showing shown depicting depicts depicted featuring features featured
     containing contains contain including includes include has have had having there it's it'd its that's thats there's
-    theres follows following concerning regarding titled called named whereby wherein via re per than and namely viz ie i.e
+    theres follows following concerning regarding titled called named whereby wherein via re per than and w/ namely viz ie i.e
 """)
 """They stand between what asks and what is asked for; a description begins with none of them."""
 
@@ -97,7 +97,7 @@ ADVERBS = _list_words("""
     finally lastly secondly further furthermore moreover all both bit little lot lots bunch couple few half
     directly seriously truly strongly forward onward upon enough aside altogether badly bad desperately gladly happily greatly highly dearly super totally fully
     entirely completely mine kind sort type kinds sorts today tonight tomorrow yesterday nowadays meanwhile altogether
-    forever everytime anytime whenever wherever whoever how why what which who where when whether
+    forever everytime anytime whenever wherever whoever nothing how why what which who where when whether
 """)
 
 OPENINGS = _list_words("""
@@ -150,7 +150,8 @@ OTHER_VERBS = _inflect("""
     recognize notice matter care figure trust buy scroll explain add rush bother ruin manage seem sound turn fit match
     depict feature contain include exhibit present thank greet hurry worry appear suggest recommend own belong depend
     clarify specify confirm confuse correct inform contact respond consider accept expect return thought end forward
-    apologise apologize regret owe beg dream bug wrack rack tag file label sort stick picture pic
+    apologise apologize regret owe beg dream bug wrack rack tag file label sort stick picture pic print edit order publish crop
+    copy illustrate catch rely insist strike
 """) | _list_words("""
     saw seen shown gave given giving got gotten getting brought sent dug digging told said thought meant knew known
     understood forgot forgotten forgetting lost putting took taken taking shot made making went gone came coming heard
@@ -177,7 +178,7 @@ OTHER_NOUNS = _list_words("""
     title number end rest bunch couple matter reason reasons word words term terms text name names everything
     all best wishes day english language mistake mistakes spelling grammar typo typos
     difference sense business project presentation article blog website slide slides report work school homework
-    reference whom mind head dream message mail email subject body topic bell shame pity hell heck god goodness sake boss part
+    reference whom mind head dream message mail email subject body topic bell shame pity hell heck god goodness sake boss part million ton heap loads tons
 """)
 """Nouns that stand in requests, and seldom alone in descriptions."""
 
