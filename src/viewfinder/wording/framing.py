@@ -81,15 +81,22 @@ _ELLIPTIC = frozenset(
     "been did do does can could would will wasn't isn't aren't weren't didn't don't doesn't can't couldn't".split()
 )
 """What follows a description begins with one of these only where who speaks is left out, or a question is asked."""
-_LEFT_OUT_I = _ELLIPTIC | frozenset("not unsure sure certain glad happy".split())
+_LEFT_OUT_I = _ELLIPTIC | frozenset("got not unsure sure certain glad happy".split())
 """What a sentence begins with where who speaks is left out: "not sure how to describe it"."""
 _OF_OTHERS = _TO_BE | frozenset("has had having does it's that's there's here's its".split())
 """Auxiliaries with which a description may begin: "has hardwood floors"."""
+_SAID_OF_SEARCH = SPEAKERS | ASKING_VERBS | ASKING_NOUNS | COURTESIES | frozenset(("it's", "do", "does", "did"))
+_IT = frozenset(("that", "it", "this", "that'd", "it'd", "that'll", "it'll", "anything", "any", "all"))
+_RATHER = frozenset("rather maybe perhaps hang hold on".split())
 _ASIDE = frozenset("if as unless though although because since that's".split())
+_OF_SEEING = frozenset(
+    "think believe guess see saw know have had has there was show found shows took like love".split()
+)
 _TELLING = ASKING_VERBS | frozenset(
     "said says told describes described mentioned thinks thought believes sent showed insists swears calls called".split()
 )
 _HAVING = frozenset("have has got seen know knows please".split())
+_ARCHIVES = frozenset("archive archives album albums folder folders collection database files records".split())
 _STORES = frozenset(
     "folder folders album albums library collection archive drive phone camera cloud gallery disk".split()
 )
@@ -116,6 +123,7 @@ _SETTING_OFF = frozenset("so basically actually anyway anyways honestly literall
 _WHEREABOUTS = frozenset("here somewhere once there again around anywhere mine ours".split())
 """They may stand between a word for the picture and what it shows."""
 _OF_SOME_KIND = frozenset("lines kind sort type copy copies version example examples sample memory memories".split())
+_IN_MIND = frozenset("mind head memory heart thoughts dreams collection library album archive".split())
 _TIMES = frozenset(
     "a some the long few couple of while time ages day days week weeks month months year years quite".split()
 )
@@ -128,7 +136,7 @@ _POINTING = frozenset("the that this which what whichever those these my our you
 _ASKING_WHICH = frozenset(("which", "what", "whose"))
 _PARTICLES = frozenset("up out down back".split())
 _COMING_ACROSS = frozenset((("come", "across"), ("came", "across"), ("stumbled", "upon"), ("run", "into")))
-_LOOKING = frozenset("look looks looking looked".split())
+_LOOKING = frozenset("look looks looking looked search searching searched hunting".split())
 _COMPOUNDS = frozenset("album albums booth frame frames shoot book books gallery camera studio session paper".split())
 """After a word for the picture they make a thing of it."""
 _ORDERED = frozenset(
@@ -144,7 +152,7 @@ _TRAILING = frozenset(
     for words in (
         "again|anymore|asap|now|bad|badly|quick|quickly|fast|somewhere|anywhere|ever|once|yet|right|real|really|so|soon"
         "|here|today|please|lot|much|too|at all|is|are|was|were|went|lives|in there|in here|over there|on there"
-        "|by any chance|the other day"
+        "|by any chance|the other day|at once|already|exist|exists|be|might|could|in them|on file|at hand|will do|would do|is fine|got to|went to|ended up|called|gone"
     ).split("|")
 )
 """Words at the end of a sentence that go with what asked at its beginning: "so bad", "real quick", "where ... is"."""
@@ -268,16 +276,40 @@ def _drop_frames(clauses: Sequence[_Clause], text: str) -> list[_Clause]:
         has_begun |= start > 0
         is_framed |= has_begun
         is_order = clause.words[0] in _IMPERATIVES and len(kept) == 1 and len(kept[0].words) == 1
-        if start and (is_order or is_of_it):
+        asks = (
+            start > 0
+            and not ASKING_VERBS.isdisjoint(clause.words[:start])
+            and _has_speaker_acting(clause.words[:start])
+        )
+        if asks and kept and is_framed and all(_tells_of_oneself(one) for one in clauses[:at]):
+            kept = []  # "I'm putting together a slideshow, so I need ..."
+        is_turned = clause.words[0] in ("but", "so") and is_framed and sum(len(one.words) for one in kept) <= 2
+        if start and (is_order or is_of_it or is_turned):
             kept = []  # "computer, find ...", "we had a photo on the wall, it showed ..."
         if not start and is_framed and not kept:
             start = _skip_linkers(clause.words, 0)
-        is_aside = start and (_is_stored(clause.words[start:]) or (follows and _is_about_it(clause.words[: start + 1])))
+        is_short = len(clause.words) - start <= MAX_NOUN_PHRASE_WORDS
+        is_of_it = is_short and follows and _is_about_it(clause.words[: start + 1])
+        is_aside = start > 0 and (is_of_it or _is_stored(clause.words[start:]))
         if is_aside and len(clauses) > 1:
             continue
         end = _find_end(clause.words, is_framed=is_framed, begins=has_begun)
+        if (
+            not start
+            and end < len(clause.words)
+            and is_of(clause.words[0], AUXILIARIES - _OF_OTHERS | _TO_BE)
+            and end > 2
+        ):
+            start = 1  # "is a dog somewhere in your collection?"
+            end = _find_end(clause.words[:end], is_framed=True, begins=has_begun)
         kept.append(clause.cut(start, end) if start < end else clause)
     return kept
+
+
+def _tells_of_oneself(clause: _Clause) -> bool:
+    """ "I'm making an album": somebody speaks, and of nothing that is searched."""
+    of_search = PICTURE_NOUNS | ASKING_VERBS | _OF_SEEING
+    return _has_speaker_acting(clause.words) and of_search.isdisjoint(clause.words)
 
 
 def _is_heading(clause: _Clause) -> bool:
@@ -289,8 +321,9 @@ def _is_heading(clause: _Clause) -> bool:
         and (
             len(words[0]) == len(words) == 1
             or not PICTURE_NOUNS.isdisjoint(words)
-            or _speaks(words, follows=False)
             or all(map(is_talk, words))
+            or words[-1] in _TO_BE | {"it", "this", "follows", "below", "reads", "says"}
+            or any(is_of(word, _SAID_OF_SEARCH) for word in words)
         )
     )
 
@@ -304,7 +337,10 @@ def _is_stored(words: Sequence[str]) -> bool:
 
 def _is_about_it(words: Sequence[str]) -> bool:
     """ "I need it for a card": what was described before is spoken of."""
-    return any(word in ("it", "them", "one") and is_of(before, _VERBS) for before, word in pairwise(words))
+    return any(
+        before not in _OF_SEEING and is_of(before, _VERBS) and word in ("it", "them") and not is_of(after, AUXILIARIES)
+        for before, word, after in zip(words, words[1:], words[2:], strict=False)
+    )
 
 
 def _is_signature(clause: _Clause, text: str) -> bool:
@@ -320,9 +356,17 @@ def _says_nothing(words: Sequence[str], *, follows: bool, is_whole: bool) -> boo
         return True  # "my dear friend"
     if follows and words[0] in _SIGNED and words[0] in CLOSINGS and len(words) <= MAX_NOUN_PHRASE_WORDS:
         return True  # "thanks a million"
+    if follows and is_of(words[0], _IT) and _would_be(words) and len(words) <= MAX_NOUN_PHRASE_WORDS + 2:
+        return True  # "that'd be fab"
+    if words[:2] == ("to", "be") and len(words) <= MAX_CALLED_WORDS + 1:
+        return True  # "to be honest"
     strange = [at for at, word in enumerate(words) if not is_talk(word) and not _is_speakers(words, at)]
     if strange:
-        is_aside = words[0] in _ASIDE and _has_speaker_acting(words)
+        is_aside = (words[0] in _ASIDE and _has_speaker_acting(words)) or (
+            is_of(words[0], AUXILIARIES) and not (PICTURE_NOUNS | ASKING_VERBS).isdisjoint(words[strange[0] :])
+        )
+        if words[0] == "or" and len(words) > 1 and words[1] in _OR_SO:
+            return True
         return is_aside and len(strange) == 1 and not _find_beginning(words, follows=False)
     if is_whole and len(words) == 1 and (words[0] in SOMEBODY or words[0] in ASKING_NOUNS):
         return True
@@ -331,12 +375,19 @@ def _says_nothing(words: Sequence[str], *, follows: bool, is_whole: bool) -> boo
     return _speaks(words, follows=follows) or _is_afterthought(words)
 
 
+def _would_be(words: Sequence[str]) -> bool:
+    return any(words[at : at + 1] in (("be",), ("do",), ("help",)) for at in (1, 2)) and (
+        words[0].endswith(("'d", "'ll")) or words[1] in ("would", "will", "should", "might", "could")
+    )
+
+
 def _is_speakers(words: Sequence[str], at: int) -> bool:
     """Whether a word is for somebody who speaks of the search: "my wife described it"."""
     if at == 0 or words[at - 1] not in ("my", "our") or at + 1 >= len(words):
         return False
     following, next_one = words[at + 1], words[at + 2] if at + 2 < len(words) else ""
-    return following in _TELLING or (is_of(following, _VERBS) and next_one in ("it", "that", "this"))
+    is_of_it = next_one in ("it", "that", "this") or (not next_one and not PICTURE_NOUNS.isdisjoint(words[:at]))
+    return following in _TELLING or (is_of(following, _VERBS) and is_of_it)
 
 
 def _speaks(words: Sequence[str], *, follows: bool) -> bool:
@@ -346,7 +397,7 @@ def _speaks(words: Sequence[str], *, follows: bool) -> bool:
     if all(word in VOCATIVES | ADJECTIVES | _SIGNED for word in words):
         return True
     if _has_speaker_acting(words) or any(
-        b in ("me", "us") and a in _GOES_TO_SPEAKER | {"for"} for a, b in pairwise(words)
+        b in ("me", "us") and a in _GOES_TO_SPEAKER | {"for", "to"} for a, b in pairwise(words)
     ):
         return True
     if not follows:
@@ -380,7 +431,9 @@ def _has_speaker_acting(words: Sequence[str]) -> bool:
 
 def _is_afterthought(words: Sequence[str]) -> bool:
     """ "Or so", "that kind of thing", "as far as I know": no person of whom a description speaks does anything in it."""
-    if all(word in DISCOURSE or (word == "no" and len(words) > 1) for word in words):
+    if words == ("no",) or all(
+        word in DISCOURSE or (word in ("no", "or") and len(words) > 1) or word in _RATHER for word in words
+    ):
         return True
     first, second = words[0], words[1] if len(words) > 1 else ""
     is_begun = (
@@ -399,7 +452,15 @@ def _is_afterthought(words: Sequence[str]) -> bool:
 
 def _find_beginning(words: Sequence[str], *, follows: bool) -> int:
     """Where the description begins in a clause: 0 if nothing stands before it."""
-    end, speaks = 0, not follows and (words[0] in _LEFT_OUT_I or is_of(words[0], AUXILIARIES - _OF_OTHERS))
+    end, speaks = (
+        0,
+        not follows
+        and (
+            words[0] in _LEFT_OUT_I
+            or is_of(words[0], AUXILIARIES - _OF_OTHERS)
+            or (words[0] in _TO_BE and words[1:2] in (("it",), ("there",), ("this",), ("that",)))
+        ),
+    )
     for at, word in enumerate(words[:MAX_FRAME_WORDS]):
         before, after = words[at - 1] if at else "", words[at + 1] if at + 1 < len(words) else ""
         if not is_talk(word) and not _is_speakers(words, at):
@@ -410,27 +471,37 @@ def _find_beginning(words: Sequence[str], *, follows: bool) -> int:
             break
         owns = word in PICTURE_NOUNS and before in ("my", "our", "your")
         speaks |= is_of(word, SUBJECTS) or word in SOMEBODY or owns or _is_speakers(words, at)
-        connected = _find_connector(words, at, speaks=speaks, follows=follows)
+        connected = _find_connector(words, at, speaks=speaks or end > 0, follows=follows)
         if connected is not None:
             end = max(end, connected)
-        elif word in PICTURE_NOUNS:
+        elif word in PICTURE_NOUNS and not is_of(before, SUBJECTS):
             goes_on = after in _ORDERED or after in NUMBER_WORDS
             is_bare = before not in DETERMINERS and not is_talk(after) and after not in _COMPOUNDS
             if end and after and (goes_on or is_bare):
                 end = at + 1
-        elif _asks(words, at, end, speaks=speaks, follows=follows) or (end and _goes_through(words, at)):
+        elif _asks(words, at, end, speaks=speaks, follows=follows) or ((end or speaks) and _goes_through(words, at)):
             end = at + 1
     end = end or _find_end_of_telling(words)
+    leads = range(max(end, 1), min(end + 7, len(words))) if end or is_of(words[0], SUBJECTS) else ()
+    if at := next((at for at in leads if _orders(words, at)), 0):
+        end = at + 1 + _find_beginning(words[at + 1 :], follows=False)
     end = _skip_linkers(words, end) if end else 0
     return end if end < len(words) else 0
+
+
+def _orders(words: Sequence[str], at: int) -> bool:
+    """ "And find", "to search": wherever it stands after the words of somebody who speaks."""
+    is_led = words[at - 1] in ("and", "to", "so", "but") or is_of(words[at - 1], SUBJECTS)
+    return words[at] in ASKING_VERBS and is_led and at + 1 < len(words)
 
 
 def _goes_through(words: Sequence[str], at: int) -> bool:
     """ "Along the lines of", "search my library for"."""
     word, before = words[at], words[at - 1]
     is_owned = at > 1 and words[at - 2] in ("my", "our", "your", "the", "all")
+    is_searched = before in _STORES | PICTURE_NOUNS and is_owned
     return (word == "of" and before in _OF_SOME_KIND) or (
-        word == "for" and before in _STORES | PICTURE_NOUNS and is_owned
+        word == "for" and (is_searched or before in ("anything", "something", "everything"))
     )
 
 
@@ -456,19 +527,26 @@ def _asks(words: Sequence[str], at: int, end: int, *, speaks: bool, follows: boo
         return True
     if word in ("look", "glimpse", "peek") and before == "a" and after in ("at", "of") and (speaks or end):
         return True
-    if before in _BEFORE_A_NOUN:  # "a display", "the request"
+    is_pronoun = before in ("this", "that") and word.endswith("s")
+    if before in _BEFORE_A_NOUN and not is_pronoun:  # "a display", "the request"
         return word in ASKING_NOUNS and (speaks or not follows) and (speaks or after in LINKERS)
     if is_of(word, _VERBS) and (speaks or (after in ("me", "us") and word in _GOES_TO_SPEAKER)):
         return True
     if word in (_OF_SEARCHING if follows else _IMPERATIVES) and begins and after != "of":
         return True
+    if before in ("me", "us") and is_of(word, _VERBS) and at > 1 and words[at - 2] in ("let", "help", "make"):
+        return True
     if follows:
         return False
+    if word == "of" and before == "more" and at == 1:
+        return True
     if word == "there" and is_of(before, AUXILIARIES):
         return True
     if word in _TO_BE and before == "there" and not PICTURE_NOUNS.isdisjoint(words[:at]):
         return True
     if word == "about" and before in ("what", "how"):
+        return True
+    if words[0] == "it" and at and all(is_of(one, AUXILIARIES) or one in ADVERBS for one in words[1 : at + 1]):
         return True
     if is_of(word, _TO_BE) and before in ("where", "what", "which", "who", "it"):
         return True
@@ -485,8 +563,12 @@ def _find_connector(words: Sequence[str], at: int, *, speaks: bool, follows: boo
     """Where the description begins that a word for the picture leads to; None: that word may be part of one."""
     word, before = words[at], words[at - 1] if at else ""
     is_picture = word in PICTURE_NOUNS
-    is_pointed_at = before in _POINTING or before in ("there", "have", "got", "find", "see") or before in ADJECTIVES or speaks
-    if not is_picture and (word not in STANDING_FOR_PICTURES or (follows and not is_pointed_at)):
+    is_pointed_at = (
+        before in _POINTING or before in ("there", "have", "got", "find", "see") or before in ADJECTIVES or speaks
+    )
+    if word == "those" and at == 0 and not follows:
+        is_pointed_at = True
+    elif not is_picture and (word not in STANDING_FOR_PICTURES or (follows and not is_pointed_at)):
         return None
     if word in ("one", "ones", "some", "any", "time", "day", "moment") and not is_pointed_at:
         return None
@@ -506,7 +588,7 @@ def _find_connector(words: Sequence[str], at: int, *, speaks: bool, follows: boo
             return at + 3
         case ["in" | "on", "which", *_] | ["from", "when", *_]:
             return at + 3
-        case [first, second, *_] if first in _TO_BE and second in _AFTER_PICTURE:
+        case [first, second, *_] if is_of(first, AUXILIARIES) and second in _AFTER_PICTURE | _SHOWING:
             return at + 3
         case [first, *_] if (first in _SHOWING and before in _POINTING) or (
             first in _TO_BE and before in _ASKING_WHICH
@@ -535,10 +617,24 @@ def _skip_linkers(words: Sequence[str], end: int) -> int:
     while end < len(words) - 1:
         word, after, before = words[end], words[end + 1], words[end - 1] if end else ""
         is_particle = word in _PARTICLES and is_of(before, _VERBS) and before not in _TAKEN
-        is_particle = is_particle or (before in _LOOKING and word in ("at", "into")) or (before, word) in _COMING_ACROSS
+        is_particle = (
+            is_particle
+            or (before in _LOOKING | {"peek", "glimpse"} and word in ("at", "into", "of"))
+            or (before, word) in _COMING_ACROSS
+        )
         is_particle = is_particle or (word == "on" and before in ("have", "got", "info", "information"))
         is_between = word != "next" and word in (ADVERBS | ADJECTIVES | CONJUNCTIONS) and after in LINKERS
-        if word == "there" and after in _TO_BE:
+        if (
+            words[end : end + 2] in (("in", "my"), ("in", "our"))
+            and words[end + 2] in _IN_MIND
+            and end + 3 < len(words)
+        ):
+            end += 3
+            continue
+        if before in _LOOKING and "for" in words[end : end + 4] and not is_of(word, LINKERS):
+            end = words.index("for", end) + 1
+            continue
+        if word == "there" and after in _TO_BE - {"being"} and before not in ("if", "whether"):
             break  # "there is a dog" is how some describe
         is_link = word in LINKERS or word in _SOFTENING or word in ("me", "us", "please")
         if not (is_link or is_particle or is_between):
@@ -563,6 +659,10 @@ def _find_end(words: Sequence[str], *, is_framed: bool, begins: bool) -> int:
         end -= 3 if words[end - 3] == "for" else 2
     while is_framed and end > max(start, 1):
         length = next((count for count in (3, 2, 1) if words[end - count : end] in _TRAILING), 0)
+        length = length or 3 * (
+            words[end - 1] in _ARCHIVES and words[end - 3] in ("in", "from", "on") and words[end - 2] in _BEFORE_A_NOUN
+        )
+        length = length or (begins and words[end - 1] == "at" and not is_of(words[end - 2], _VERBS))
         length = length or 2 * (begins and words[end - 2 : end] == ("in", "it")) or _count_ago(words[start:end])
         if not length:
             break
@@ -572,7 +672,7 @@ def _find_end(words: Sequence[str], *, is_framed: bool, begins: bool) -> int:
 
 def _count_ago(words: Sequence[str]) -> int:
     """How many words at the end say that something was long ago: "a while back"."""
-    if not words or words[-1] not in ("ago", "back") or _TIMES.isdisjoint(words[-3:]):
+    if len(words) < 2 or words[-1] not in ("ago", "back") or words[-2] not in _TIMES - {"day", "week", "month"}:
         return 0
     at = len(words) - 1
     while at and words[at - 1] in _TIMES:

@@ -47,7 +47,7 @@ DETERMINERS = _list_words("""
 
 SPEAKERS = _list_words("""
     i you we me us u ya ye my your our mine yours ours myself yourself yourselves ourselves i'm im i'd i'll i've ive
-    we're we'd we've we'll you're you'd you've you'll youve lemme gimme wanna y'all yall let's
+    we're we'd we've we'll you're you'd you've you'll youve lemme gimme wanna dunno y'all yall let's
 """)
 """Words for who speaks and who is spoken to. Descriptions of pictures speak of neither, but to say whose something is."""
 
@@ -93,7 +93,7 @@ ADVERBS = _list_words("""
     originally earlier later ago afterwards someday sometime sometimes somewhere anywhere everywhere elsewhere somehow
     anyhow anyway anyways otherwise instead else indeed however hopefully unfortunately sadly luckily vaguely clearly
     distinctly correctly rightly right far long away back here there together immediately urgently quickly quick fast
-    real straight sorta kinda somewhat slightly anymore longer less least more most likely unlikely next first last
+    real straight high low sorta kinda somewhat slightly anymore longer less least more most likely unlikely next first last
     finally lastly secondly further furthermore moreover all both bit little lot lots bunch couple few half
     directly seriously truly strongly forward onward upon enough aside altogether badly bad desperately gladly happily greatly highly dearly super totally fully
     entirely completely mine kind sort type kinds sorts today tonight tomorrow yesterday nowadays meanwhile altogether
@@ -103,13 +103,13 @@ ADVERBS = _list_words("""
 OPENINGS = _list_words("""
     hi hii hello helo hey heya hiya hallo howdy yo greetings excuse pardon welcome ah aha oh ooh oops ok okay okey k kk
     alright yeah yea yep yes yup nah nope wow aw aww gosh damn dammit ugh phew hm hmm mm um umm uh uhm uhh er erm eh
-    fyi ps p.s btw omg omfg cc fwd re listen sorry soz apologies nvm good-day heh
+    fyi ps p.s btw omg omfg cc fwd re listen sorry sry soz apologies nvm good-day heh
 """)
 """Greetings and sounds with which people begin."""
 
 CLOSINGS = _list_words("""
     please thanks thank thankyou thx thanx tnx tx ty tysm tyvm ta merci gracias danke pls plz plss pleas plis plse plx
-    kindly sorry soz regards rgds sincerely faithfully bye goodbye ciao lol lmao rofl haha hahaha hehe wtf tbh imo imho
+    kindly sorry sry soz regards rgds sincerely faithfully bye goodbye ciao lol lmao rofl haha hahaha hehe wtf tbh imo imho
     afaik afair iirc idk idc ikr asap appreciated obliged xx xoxo cya ttyl tia bitte um umm uh uhm uhh er erm hm hmm ok okay yeah yep eh btw
 """)
 """Thanks, requests and sounds with which people end."""
@@ -130,7 +130,7 @@ ADJECTIVES = _list_words("""
     happy grateful thankful interested curious keen desperate eager ready familiar vague clear short quick little lost
     missing following additional extra further only important urgent real late early soon brief simple easy hard
     difficult impossible useful helpful kind fine cool sweet ideal proper relevant suitable different single near far
-    long said aforementioned mentioned described wanted needed requested desired original precise faint dim hazy fuzzy
+    long said aforementioned mentioned described wanted needed requested desired original precise faint dim hazy fuzzy strange weird odd crazy honest exact blunt fair fab ace
     awkward silly stupid dumb wrong worth due forthcoming faithful
 """)
 """They may stand before a word for pictures or for the search, or say how the speaker is."""
@@ -150,22 +150,22 @@ OTHER_VERBS = _inflect("""
     recognize notice matter care figure trust buy scroll explain add rush bother ruin manage seem sound turn fit match
     depict feature contain include exhibit present thank greet hurry worry appear suggest recommend own belong depend
     clarify specify confirm confuse correct inform contact respond consider accept expect return thought end forward
-    apologise apologize regret owe beg dream bug wrack rack tag file label sort stick picture pic print edit order publish crop
+    apologise apologize regret owe beg dream bug wrack rack tag file label sort stick picture pic photograph film adore cherish print edit order publish crop
     copy illustrate catch rely insist strike
 """) | _list_words("""
     saw seen shown gave given giving got gotten getting brought sent dug digging told said thought meant knew known
     understood forgot forgotten forgetting lost putting took taken taking shot made making went gone came coming heard
     spoke spoken made kept wrote written writing began begun beginning held hung bought swore sworn let letting stuck
     misplaced hitting planning stopping spotting tagging swearing betting snapping snapped tagged spotted stopped
-    do does have has had having done doing
+    do does have has had having done doing dunno
 """)
 """Verbs of seeing, showing, getting, speaking, thinking and keeping."""
 
 ASKING_NOUNS = _list_words("""
     request requests question questions query search description descriptions desc detail details memory memories idea
     ideas clue clues luck chance chances help favour favor trouble bother rush hurry copy version attempt task
-    mission info information example examples sample hint hints recollection
-    recollections knowledge opinion imagination need wish criteria keyword keywords context guess lookup assistance advance consideration patience attention
+    mission match matches result results hits info information example examples sample hint hints recollection
+    recollections knowledge opinion imagination need wish criteria caption captions motif keyword keywords context guess lookup assistance advance consideration patience attention
     reply answer response inquiry enquiry suggestion suggestions feedback comment comments thoughts confusion note notes
 """)
 """Nouns of searching, speaking and remembering."""
@@ -178,13 +178,13 @@ OTHER_NOUNS = _list_words("""
     title number end rest bunch couple matter reason reasons word words term terms text name names everything
     all best wishes day english language mistake mistakes spelling grammar typo typos
     difference sense business project presentation article blog website slide slides report work school homework
-    reference whom mind head dream message mail email subject body topic bell shame pity hell heck god goodness sake boss part million ton heap loads tons
+    reference whom mind head dream message mail email subject body topic bell shame pity hell heck god goodness sake boss part peek glimpse glance bells million ton heap loads tons
 """)
 """Nouns that stand in requests, and seldom alone in descriptions."""
 
 DISCOURSE = _list_words("""
     like well right wait so actually basically honestly literally look listen now then anyway anyways again also next
-    first finally say see hold on one more time quick question
+    first finally say see hold on one more time quick question long story short
 """)
 """Words that stand between marks and only keep the talk going."""
 
