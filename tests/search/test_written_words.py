@@ -226,3 +226,40 @@ def test_what_is_left_out_for_speed_would_have_told_nothing() -> None:
                 usual = len(index.rows(word)) / len(LOOKS) * UNUSUAL  # none of them is English
                 ratio *= SAID_IF_THERE / usual if word in text.split() else SAID_IF_NOT
             assert nats_n[row] == pytest.approx(np.log1p(ratio), abs=0.01)
+
+
+def test_a_whole_value_tells_more_than_a_part_of_one_by_hand() -> None:
+    index = WordIndex([(0, build_entries(gallery({0: "blue", 1: "turquoise blue"}).snapshot))], len(LOOKS))
+    found, values = index.find("blue"), index.find_values("blue")
+    assert [rows_k.tolist() for rows_k in values] == [[0]]
+    ratios = index.likelihood_ratios(found, lambda word: 0.25, values=values)
+    assert ratios is not None
+    # Both say it: the odds of naming are 0.4 * 0.5 / 0.25; for the whole value four times as much.
+    blue = NAMING * SAID_IF_THERE / 0.25
+    assert ratios.at(np.arange(3))[:2].tolist() == pytest.approx([np.log1p(4 * blue), np.log1p(blue)], 1e-4)
+
+
+def test_the_longest_values_in_a_text_are_found_and_none_overlaps_another() -> None:
+    index = index_of({0: "casual shoes", 1: "casual", 2: "shoes", 3: "blue"})
+    values = index.find_values("blue casual shoes")
+    assert [rows_k.tolist() for rows_k in values] == [[0], [3]]
+
+
+def test_where_little_of_what_people_say_is_written_whoever_says_such_words_names() -> None:
+    index = index_of({0: "blue handbag", 1: "red handbag"})
+    # "dog" is said as often as the others together, and is written nowhere.
+    shares = {"blu": np.log10(0.1), "handbag": np.log10(0.1), "dog": np.log10(0.2), "a": 0.0}
+    assert index.measure_coverage(shares) == pytest.approx(0.5)
+    [nats_all, nats_half] = [
+        found.at(np.zeros(1, np.int64))[0]
+        for found in (index.likelihood_ratios(index.find("blue handbag"), lambda _: 0.1, part) for part in (1.0, 0.4))
+        if found is not None
+    ]
+    # Two words, each 0.8 / 0.4 times likelier of somebody who names.
+    assert np.expm1(nats_half) == pytest.approx(2**2 * np.expm1(nats_all), 1e-4)
+
+
+def test_a_shirt_is_no_t_shirt() -> None:
+    index = index_of({0: "Grey T-Shirt", 1: "Grey Shirt"})
+    assert index.rows("shirt").tolist() == [1]
+    assert index.rows("tshirt").tolist() == [0]

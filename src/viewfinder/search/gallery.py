@@ -397,7 +397,7 @@ class Gallery:
         if not self._match_words:
             return None
         headings = set(self.snapshot.columns()) - set(FACTS) - self.snapshot.file_columns
-        index = WordIndex(self.snapshot.derived_by_block("words-3", build_entries), len(self), headings)
+        index = WordIndex(self.snapshot.derived_by_block("words-4", build_entries), len(self), headings)
         return index if len(index) else None
 
     @cached_property
@@ -406,6 +406,12 @@ class Gallery:
         if not self._match_words:
             return None
         return WordIndex(self.snapshot.derived_by_block("names-1", build_name_entries), len(self))
+
+    @cached_property
+    def _coverage(self) -> float:
+        """The share of what people say of pictures that is written about these."""
+        calibration = self.encoder.calibration
+        return 1.0 if self.words is None or calibration is None else self.words.measure_coverage(calibration.familiar)
 
     def written_ratios(self, text: str) -> LikelihoodRatios | None:
         """How much likelier a text is said of each picture given what is written about it; None: nothing matches."""
@@ -420,7 +426,9 @@ class Gallery:
             return WeighedText(text, add_named(None, named_k, len(self)), named_k if len(named_k) else None)
         known = {} if self.encoder.calibration is None else self.encoder.calibration.familiar
         found = words.find(text)
-        ratios = words.likelihood_ratios(found, lambda word: 10.0 ** known.get(word, UNHEARD))
+        ratios = words.likelihood_ratios(
+            found, lambda word: 10.0 ** known.get(word, UNHEARD), self._coverage, words.find_values(text)
+        )
         written_k = rows_of_all(found.values()) if found else None
         if not len(named_k) and written_k is not None and known and not any(word in known for word in found):
             named_k = written_k  # a name, or another language: what the encoder makes of it says nothing

@@ -33,8 +33,18 @@ SAID_IF_THERE = 0.5
 SAID_IF_NOT = 0.02
 """How much more rarely a speaker who names a picture says a word that is not written about it than others do."""
 
+SAID_OF_CATALOGUE = 0.8
+"""The share of the words of a speaker who names a picture that are written about some picture here."""
+
 SAID_IF_NOWHERE, FREE_WORDS = 0.2, 2
 """The same for a word that is written about no picture here; so many of them cost nothing: "size 42", "elegant"."""
+
+VALUE_GAIN, MAX_VALUE_WORDS = 4.0, 3
+"""How much likelier a speaker who names a picture says a whole value of its row ("blue") than a part of one ("turquoise
+blue"); words of such values."""
+
+MIN_COVERAGE = 0.05
+"""No catalogue is taken to have less of what people say."""
 
 MIN_SAID = 2e-5
 """Words with a smaller share of what people say of pictures are said of none."""
@@ -114,30 +124,61 @@ class WordIndex:
         found = {word: self.rows(word) for word in said_words(text)}
         return {word: rows_k for word, rows_k in found.items() if len(rows_k) or word not in self._headings}
 
+    def find_values(self, text: str) -> list[Int64[np.ndarray, " k"]]:
+        """The pictures that have what a text says as a whole value of their rows, a list a value; the longest values
+        first, none of which overlaps another."""
+        words, found = said_words(text), []
+        taken: set[int] = set()
+        for length in range(min(MAX_VALUE_WORDS, len(words)), 0, -1):
+            for at in range(len(words) - length + 1):
+                span = range(at, at + length)
+                rows_k = self.rows(_join_value(words[at : at + length])) if taken.isdisjoint(span) else ()
+                if len(rows_k):
+                    found.append(np.asarray(rows_k))
+                    taken.update(span)
+        return found
+
+    def measure_coverage(self, shares: Mapping[str, float]) -> float:
+        """The share of what people say of pictures that is written about some picture here.
+
+        `shares`: how often people say each word, as log10; 1 where that is not known.
+        """
+        said = {word: 10.0**share for word, share in shares.items() if word not in WITHOUT_CONTENT}
+        written = sum(share for word, share in said.items() if len(self.rows(word)))
+        return written / sum(said.values()) if said else 1.0
+
     def likelihood_ratios(
-        self, found_by_word: Mapping[str, Int64[np.ndarray, " _k"]], share_of: Callable[[str], float]
+        self,
+        found_by_word: Mapping[str, Int64[np.ndarray, " _k"]],
+        share_of: Callable[[str], float],
+        coverage: float = 1.0,
+        values: Sequence[Int64[np.ndarray, " _k"]] = (),
     ) -> LikelihoodRatios | None:
         """How much likelier a text means each picture than a text that describes nothing of it would, in nats, >= 0.
 
         `found_by_word`: what `find` says of the text; None if no word of it is written about any picture. `share_of`:
-        how often people say a word at all.
+        how often people say a word at all. `coverage`: the share of what people say of pictures that is written here
+        (`measure_coverage`): where little of it is, somebody who says only such words has the catalogue in mind.
+        `values`: as `find_values` has them.
         """
         found = []
         for word, rows_k in found_by_word.items():
             if len(rows_k):
-                said, written = share_of(word), len(rows_k) / self._pictures
+                said, share = share_of(word), len(rows_k) / self._pictures
                 # What people say of pictures is no name, so the list of English need not be asked.
                 is_own = said < MIN_SAID and is_name(word)
-                usual = max(said, written) * UNUSUAL if is_own else max(said, written, MIN_USUAL)
+                usual = max(said, share) * UNUSUAL if is_own else max(said, share, MIN_USUAL)
                 found.append((float(np.log(SAID_IF_THERE / usual) - np.log(SAID_IF_NOT)), rows_k))
         if not found:
             return None
         # The most telling words first: once the rest could not matter alone, only pictures with one of the earlier
         # count.
+        written, nowhere = len(found), len(found_by_word) - len(found)
+        found += [(float(np.log(VALUE_GAIN)), rows_k) for rows_k in values]
         found.sort(key=lambda gain: -gain[0])
-        nowhere = len(found_by_word) - len(found)
         strange = max(nowhere - FREE_WORDS, 0)
-        nothing = float(np.log(NAMING) + len(found) * np.log(SAID_IF_NOT) + strange * np.log(SAID_IF_NOWHERE))
+        names = written * max(float(np.log(SAID_OF_CATALOGUE / max(coverage, MIN_COVERAGE))), 0.0)
+        nothing = float(names + np.log(NAMING) + written * np.log(SAID_IF_NOT) + strange * np.log(SAID_IF_NOWHERE))
         rest = sum(gain for gain, _ in found)
         if nothing + rest < MIN_TELLING - MAX_ROUNDING:  # not even a picture with all these words
             return LikelihoodRatios(np.zeros(0, np.float32), np.zeros(0, np.int64))
@@ -203,7 +244,7 @@ def build_entries(snapshot: Snapshot) -> Int64[np.ndarray, "2 e"]:
     """
     of_files = snapshot.file_columns
     catalogue = [snapshot.column(name) for name in set(snapshot.columns()) - set(FACTS) - of_files]
-    keys, rows = _list_column_words(catalogue)
+    keys, rows = _list_column_words(catalogue, as_values=True)
     for row in np.unique(np.concatenate(rows)).tolist():
         found = [_hash_word(word) for path in snapshot.paths(row) for word in written_words(Path(path).stem)]
         keys.append(np.array(found, np.int64))
@@ -237,18 +278,32 @@ def _sort_entries(keys_e: Int64[np.ndarray, " e"], rows_e: Int64[np.ndarray, " e
     return entries_2e[:, is_new_e]
 
 
-def _list_column_words(columns: Sequence[AttributeColumn]) -> tuple[list[Int64[np.ndarray, " _e"]], ...]:
-    """The keys of the words in some columns, and the rows of the pictures that have them."""
+def _list_column_words(
+    columns: Sequence[AttributeColumn], *, as_values: bool = False
+) -> tuple[list[Int64[np.ndarray, " _e"]], ...]:
+    """The keys of the words in some columns, and the rows of the pictures that have them; `as_values`: and of whole
+    values."""
     keys, rows = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     for column in columns:
         # First the words of each value, once; then those of each picture.
-        keys_v = [[_hash_word(word) for word in written_words(value)] for value in column.values]
+        keys_v = [[_hash_word(word) for word in _list_entries(value, as_values=as_values)] for value in column.values]
         count_v = np.array([len(found) for found in keys_v], np.int64)
         first_v, count_c = np.cumsum(count_v) - count_v, count_v[column.codes]
         place_e = np.arange(count_c.sum()) + np.repeat(first_v[column.codes] - np.cumsum(count_c) + count_c, count_c)
         keys.append(np.array(list(chain.from_iterable(keys_v)), np.int64)[place_e])
         rows.append(np.repeat(column.rows, count_c))
     return keys, rows
+
+
+def _list_entries(value: str, *, as_values: bool) -> Iterator[str]:
+    yield from written_words(value)
+    words = said_words(value) if as_values else []
+    if 0 < len(words) <= MAX_VALUE_WORDS:
+        yield _join_value(words)
+
+
+def _join_value(words: Sequence[str]) -> str:
+    return f"={' '.join(words)}"
 
 
 def name_parts(name: str) -> Iterator[str]:
@@ -279,14 +334,16 @@ def split_name(name: str) -> list[str]:
 
 
 def written_words(text: str) -> Iterator[str]:
-    """The words of a text without inflection, and also joined into one where marks separate them.
+    """The words of a text without inflection, and also joined into one where marks separate them; a single letter only
+    with the word it is attached to.
 
-    >>> list(written_words("Men's WR-200 watches"))
-    ['man', 's', 'man', 'wr', '200', 'wr200', 'watch']
+    >>> list(written_words("Men's WR-200 watches")), list(written_words("T-Shirt"))
+    (['man', 's', 'man', 'wr', '200', 'wr200', 'watch'], ['tshirt'])
     """
     for piece in text.casefold().split():
         words = WORD.findall(piece)
-        yield from map(stem, words)
+        if not (len(words) == 2 and len(words[0]) == 1 and words[0].isalpha()):
+            yield from map(stem, words)
         if len(words) > 1:
             yield stem("".join(words))
 

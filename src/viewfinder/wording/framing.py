@@ -321,7 +321,7 @@ def _is_heading(clause: _Clause) -> bool:
         and (
             len(words[0]) == len(words) == 1
             or not PICTURE_NOUNS.isdisjoint(words)
-            or all(map(is_talk, words))
+            or (len(words) > 1 and all(map(is_talk, words)))
             or words[-1] in _TO_BE | {"it", "this", "follows", "below", "reads", "says"}
             or any(is_of(word, _SAID_OF_SEARCH) for word in words)
         )
