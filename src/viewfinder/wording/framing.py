@@ -25,8 +25,8 @@ from viewfinder.wording.talk import (
     ASKING_NOUNS,
     ASKING_VERBS,
     AUXILIARIES,
-    CONJUNCTIONS,
     CLOSINGS,
+    CONJUNCTIONS,
     COURTESIES,
     DETERMINERS,
     DISCOURSE,
@@ -46,6 +46,7 @@ from viewfinder.wording.talk import (
     fold_word,
     is_of,
     is_talk,
+    list_words,
 )
 
 _TOKEN = re.compile(r"w/(?!\w)|\w+(?:['’&%+#./-]*\w)*|[^\w\s]+")
@@ -56,110 +57,110 @@ _QUOTED, _ON_A_SIGN = re.compile(r'"[^"]+(?:"|$)|“[^”]+(?:”|$)'), "''"
 _DIGITS = {"4": "for", "2": "to"}
 """How some write these words after a verb."""
 
-_TO_BE = frozenset("is are was were am be been being".split())
-_IMPERATIVES = frozenset(
-    "find search show give get bring send fetch locate retrieve display browse try remind gimme lemme".split()
-)
+
+def _list_phrases(text: str) -> frozenset[tuple[str, ...]]:
+    return frozenset(tuple(phrase.split()) for phrase in text.split("|"))
+
+
+_TO_BE = list_words("is are was were am be been being")
+_IMPERATIVES = list_words("""
+    find search show give get bring send fetch locate retrieve display browse try remind gimme lemme
+""")
 """Verbs with which one tells somebody to search; nobody begins to describe a picture with one."""
-_OF_SEARCHING = frozenset("find search fetch locate retrieve browse remind gimme lemme".split())
+_OF_SEARCHING = list_words("find search fetch locate retrieve browse remind gimme lemme")
 """Those that are said of nothing that is seen."""
-_SEARCHING_PAIRS = frozenset(
-    (
-        ("look", "for"),
-        ("looking", "for"),
-        ("hunt", "for"),
-        ("pull", "up"),
-        ("look", "up"),
-        ("bring", "up"),
-        ("dig", "up"),
-        ("dig", "out"),
-    )
-)
-_GOES_TO_SPEAKER = _IMPERATIVES | frozenset("tell help let remind hand pass pull".split())
-_ELLIPTIC = frozenset(
-    "hope need want wish remember recall think guess believe know mean appreciate swear reckon suppose assume imagine "
-    "been did do does can could would will wasn't isn't aren't weren't didn't don't doesn't can't couldn't".split()
-)
+_SEARCHING_PAIRS = _list_phrases("look for|looking for|hunt for|pull up|look up|bring up|dig up|dig out")
+_GOES_TO_SPEAKER = _IMPERATIVES | list_words("tell help let remind hand pass pull")
+_ELLIPTIC = list_words("""
+    hope need want wish remember recall think guess believe know mean appreciate swear reckon suppose assume imagine
+    been did do does can could would will wasn't isn't aren't weren't didn't don't doesn't can't couldn't
+""")
 """What follows a description begins with one of these only where who speaks is left out, or a question is asked."""
-_LEFT_OUT_I = _ELLIPTIC | frozenset("got not unsure sure certain glad happy".split())
+_LEFT_OUT_I = _ELLIPTIC | list_words("got not unsure sure certain glad happy")
 """What a sentence begins with where who speaks is left out: "not sure how to describe it"."""
-_OF_OTHERS = _TO_BE | frozenset("has had having does it's that's there's here's its".split())
+_OF_OTHERS = _TO_BE | list_words("has had having does it's that's there's here's its")
 """Auxiliaries with which a description may begin: "has hardwood floors"."""
-_SAID_OF_SEARCH = SPEAKERS | ASKING_VERBS | ASKING_NOUNS | COURTESIES | frozenset(("it's", "do", "does", "did"))
-_IT = frozenset(("that", "it", "this", "that'd", "it'd", "that'll", "it'll", "anything", "any", "all"))
-_RATHER = frozenset("rather maybe perhaps hang hold on".split())
-_ASIDE = frozenset("if as unless though although because since that's".split())
-_OF_SEEING = frozenset(
-    "think believe guess see saw know have had has there was show found shows took like love".split()
-)
-_TELLING = ASKING_VERBS | frozenset(
-    "said says told describes described mentioned thinks thought believes sent showed insists swears calls called".split()
-)
-_HAVING = frozenset("have has got seen know knows please".split())
-_ARCHIVES = frozenset("archive archives album albums folder folders collection database files records".split())
-_STORES = frozenset(
-    "folder folders album albums library collection archive drive phone camera cloud gallery disk".split()
-)
-_SOFTENING = frozenset(
-    "subject topic just only simply basically maybe perhaps probably possibly preferably ideally specifically".split()
-)
+_SAID_OF_SEARCH = SPEAKERS | ASKING_VERBS | ASKING_NOUNS | COURTESIES | list_words("it's do does did")
+_LABELS = list_words("subject body topic content contents motif text re")
+_IT = list_words("that it this that'd it'd that'll it'll anything any all")
+_RATHER = list_words("rather maybe perhaps hang hold on")
+_ASIDE = list_words("if as unless though although because since that's")
+_OF_SEEING = list_words("""
+    think believe guess see saw know have had has there was show found shows took like love
+""")
+_TELLING = ASKING_VERBS | list_words("""
+    said says told describes described mentioned thinks thought believes sent showed insists swears calls called
+""")
+_HAVING = list_words("have has got seen know knows please")
+_ARCHIVES = list_words("archive archives album albums folder folders collection database files records")
+_STORES = list_words("""
+    folder folders album albums library collection archive drive phone camera cloud gallery disk
+""")
+_SOFTENING = list_words("""
+    subject topic just only simply basically maybe perhaps probably possibly preferably ideally specifically
+""")
 """They may stand before a description that was asked for."""
 _ENDS = re.compile(r"[.!?;()\[\]…—–|]|^-+$")
-_GREETED = frozenset("morning evening afternoon day night".split())
+_GREETED = list_words("morning evening afternoon day night")
 
-_SHOWING = frozenset(
-    "shows show showed showing depicts depict depicting features feature featuring contains contain containing has "
-    "have had having includes include including".split()
-)
-_TAKEN = frozenset("taken shot made captured snapped".split())
-_TAKING = frozenset(
-    "take takes taking took pose poses posing posed holding holds frame framed hanging looking looks showing".split()
-)
-_AFTER_PICTURE = frozenset("of with w/ where when about like but titled called named concerning regarding".split()) | (
+_SHOWING = list_words("""
+    shows show showed showing depicts depict depicting features feature featuring contains contain containing has have
+    had having includes include including
+""")
+_TAKEN = list_words("taken shot made captured snapped")
+_TAKING = list_words("""
+    take takes taking took pose poses posing posed holding holds frame framed hanging looking looks showing
+""")
+_AFTER_PICTURE = list_words("of with w/ where when about like but titled called named concerning regarding") | (
     _SHOWING - {"has", "have", "had"}
 )
-_BEFORE_A_NOUN = frozenset("a an the this that these those my our your his her its their any some another".split())
-_SETTING_OFF = frozenset("so basically actually anyway anyways honestly literally listen lets".split())
-_WHEREABOUTS = frozenset("here somewhere once there again around anywhere mine ours".split())
+_BEFORE_A_NOUN = list_words("a an the this that these those my our your his her its their any some another")
+_SETTING_OFF = list_words("so basically actually anyway anyways honestly literally listen lets")
+_WHEREABOUTS = list_words("here somewhere once there again around anywhere mine ours")
 """They may stand between a word for the picture and what it shows."""
-_OF_SOME_KIND = frozenset("lines kind sort type copy copies version example examples sample memory memories".split())
-_IN_MIND = frozenset("mind head memory heart thoughts dreams collection library album archive".split())
-_TIMES = frozenset(
-    "a some the long few couple of while time ages day days week weeks month months year years quite".split()
-)
-_PURPOSES = frozenset(
-    "friend friends colleague colleagues client boss mum mom dad wife husband sister brother grandma grandpa family "
-    "presentation project homework website blog article report card work school class slide slides".split()
-)
+_OF_SOME_KIND = list_words("lines kind sort type copy copies version example examples sample memory memories")
+_IN_MIND = list_words("mind head memory heart thoughts dreams collection library album archive")
+_TIMES = list_words("""
+    a some the long few couple of while time ages day days week weeks month months year years quite
+""")
+_PURPOSES = list_words("""
+    friend friends colleague colleagues client boss mum mom dad wife husband sister brother grandma grandpa family
+    presentation project homework website blog article report card work school class slide slides
+""")
 """For whom or what one searches, where something asks at the beginning of the sentence."""
-_POINTING = frozenset("the that this which what whichever those these my our your any some other another no".split())
-_ASKING_WHICH = frozenset(("which", "what", "whose"))
-_PARTICLES = frozenset("up out down back".split())
-_COMING_ACROSS = frozenset((("come", "across"), ("came", "across"), ("stumbled", "upon"), ("run", "into")))
-_LOOKING = frozenset("look looks looking looked search searching searched hunting".split())
-_COMPOUNDS = frozenset("album albums booth frame frames shoot book books gallery camera studio session paper".split())
+_POINTING = list_words("""
+    the that this which what whichever those these my our your any some other another no
+""")
+_ASKING_WHICH = list_words("which what whose")
+_PARTICLES = list_words("up out down back")
+_COMING_ACROSS = _list_phrases("come across|came across|stumbled upon|run into")
+_LOOKING = list_words("look looks looking looked search searching searched hunting")
+_COMPOUNDS = list_words("""
+    album albums booth frame frames shoot book books gallery camera studio session paper
+""")
 """After a word for the picture they make a thing of it."""
-_ORDERED = frozenset(
-    "in on at from by near under behind beside next a an the some two three his her their many".split()
-)
+_ORDERED = list_words("""
+    in on at from by near under behind beside next a an the some two three his her their many
+""")
 """Words with which a description may go on after a word for the picture."""
-_SIGNED = frozenset("thanks thank thx cheers regards sincerely faithfully yours wishes best ta love".split())
+_SIGNED = list_words("thanks thank thx cheers regards sincerely faithfully yours wishes best ta love")
 """A name may stand after these."""
-_OR_SO = frozenset("something anything so sth whatever similar such thereabouts".split())
-_IF_ANY = frozenset("any possible available there".split())
-_TRAILING = frozenset(
-    tuple(words.split())
-    for words in (
-        "again|anymore|asap|now|bad|badly|quick|quickly|fast|somewhere|anywhere|ever|once|yet|right|real|really|so|soon"
-        "|here|today|please|lot|much|too|at all|is|are|was|were|went|lives|in there|in here|over there|on there"
-        "|by any chance|the other day|at once|already|exist|exists|be|might|could|in them|on file|at hand|will do|would do|is fine|got to|went to|ended up|called|gone"
-    ).split("|")
-)
+_OR_SO = list_words("something anything so sth whatever similar such thereabouts")
+_IF_ANY = list_words("any possible available there")
+_TRAILING = _list_phrases("""
+    again|anymore|asap|now|bad|badly|quick|quickly|fast|somewhere|anywhere|ever|once|yet|right|real|really|so|soon|here
+    |today|please|lot|much|too|at all|is|are|was|were|went|lives|in there|in here|over there|on there|by any chance
+    |the other day|at once|already|exist|exists|be|might|could|in them|on file|at hand|will do|would do|is fine|got to
+    |went to|ended up|called|gone
+""")
 """Words at the end of a sentence that go with what asked at its beginning: "so bad", "real quick", "where ... is"."""
-_KINDS_OF_PHOTOS = frozenset(
-    "group family wedding school team black white colour color old large small big framed to for of".split()
-)
+_KINDS_OF_PHOTOS = list_words("""
+    group family wedding school team black white colour color old large small big framed to for of
+""")
 """Where these are said, a photograph is in the picture, or is told of a kind."""
+
+MAX_CLAUSES = 64
+"""Clauses of a text in which what frames a description is looked for."""
 
 MAX_FRAME_WORDS, MAX_NOUN_PHRASE_WORDS, MAX_HEADING_WORDS, MAX_CALLED_WORDS = 32, 4, 12, 3
 """Words that may stand before or after a description; words of a phrase that ends with "photos"; words before a colon
@@ -190,7 +191,7 @@ def take_content(text: str) -> str:
     """
     whole = " ".join(text.split())
     clauses = _split_at_marks(whole)
-    kept = _drop_frames(clauses, whole)
+    kept = _drop_frames(clauses, whole) if len(clauses) <= MAX_CLAUSES else clauses
     if not kept:
         return whole
     if kept == clauses:
@@ -319,7 +320,7 @@ def _is_heading(clause: _Clause) -> bool:
         ":" in clause.mark
         and len(words) <= MAX_HEADING_WORDS
         and (
-            len(words[0]) == len(words) == 1
+            (len(words) == 1 and (len(words[0]) == 1 or words[0] in _LABELS))
             or not PICTURE_NOUNS.isdisjoint(words)
             or (len(words) > 1 and all(map(is_talk, words)))
             or words[-1] in _TO_BE | {"it", "this", "follows", "below", "reads", "says"}
@@ -347,7 +348,7 @@ def _is_signature(clause: _Clause, text: str) -> bool:
     return len(clause.words) <= 2 and all(text[start].isupper() for start, _ in clause.spans)
 
 
-def _says_nothing(words: Sequence[str], *, follows: bool, is_whole: bool) -> bool:
+def _says_nothing(words: Sequence[str], *, follows: bool, is_whole: bool) -> bool:  # noqa: PLR0911 (one return a kind)
     """Whether a clause is none of the description; `follows`: one with a description was before it, `is_whole`: it is a
     sentence, or stands in brackets."""
     if len(words) <= MAX_CALLED_WORDS and words[0] in OPENINGS and sum(not is_talk(word) for word in words) == 1:
@@ -390,7 +391,7 @@ def _is_speakers(words: Sequence[str], at: int) -> bool:
     return following in _TELLING or (is_of(following, _VERBS) and is_of_it)
 
 
-def _speaks(words: Sequence[str], *, follows: bool) -> bool:
+def _speaks(words: Sequence[str], *, follows: bool) -> bool:  # noqa: PLR0911 (one return a kind)
     """Whether somebody speaks in a clause of such words, or is spoken to, of the search or of the picture as such."""
     if not (COURTESIES | NEVER_SEEN).isdisjoint(words) or words[0] in ("me", "us"):
         return True
@@ -430,12 +431,14 @@ def _has_speaker_acting(words: Sequence[str]) -> bool:
 
 
 def _is_afterthought(words: Sequence[str]) -> bool:
-    """ "Or so", "that kind of thing", "as far as I know": no person of whom a description speaks does anything in it."""
+    """ "Or so", "that kind of thing", "as far as I know": nobody of whom a description speaks does anything in it."""
     if words == ("no",) or all(
         word in DISCOURSE or (word in ("no", "or") and len(words) > 1) or word in _RATHER for word in words
     ):
         return True
     first, second = words[0], words[1] if len(words) > 1 else ""
+    if first in ("it", "that", "this") and second and all(is_of(word, AUXILIARIES) for word in words[1:]):
+        return True  # "it was", before a fact
     is_begun = (
         is_of(first, THIS_OR_SO)
         or (first, second) in (("at", "least"), ("the", "one"), ("the", "ones"), ("more", "or"))
@@ -482,7 +485,7 @@ def _find_beginning(words: Sequence[str], *, follows: bool) -> int:
         elif _asks(words, at, end, speaks=speaks, follows=follows) or ((end or speaks) and _goes_through(words, at)):
             end = at + 1
     end = end or _find_end_of_telling(words)
-    leads = range(max(end, 1), min(end + 7, len(words))) if end or is_of(words[0], SUBJECTS) else ()
+    leads = range(max(end, 1), min(end + 9, len(words))) if end or is_of(words[0], SUBJECTS) else ()
     if at := next((at for at in leads if _orders(words, at)), 0):
         end = at + 1 + _find_beginning(words[at + 1 :], follows=False)
     end = _skip_linkers(words, end) if end else 0
@@ -510,7 +513,9 @@ def _is_asked(before: str, after: str) -> bool:
     return is_of(before, AUXILIARIES) or after in _TELLING or after in _HAVING
 
 
-def _asks(words: Sequence[str], at: int, end: int, *, speaks: bool, follows: bool) -> bool:  # noqa: PLR0911 (one return a kind)
+def _asks(  # noqa: PLR0911, PLR0912 (one return a kind)
+    words: Sequence[str], at: int, end: int, *, speaks: bool, follows: bool
+) -> bool:
     """Whether what asks, or tells of the search, reaches to a word."""
     word, before, after = words[at], words[at - 1] if at else "", words[at + 1] if at + 1 < len(words) else ""
     begins = at == 0 or before in COURTESIES or before in VOCATIVES or before in ADVERBS
@@ -559,7 +564,9 @@ def _asks(words: Sequence[str], at: int, end: int, *, speaks: bool, follows: boo
     return word in ASKING_VERBS or (word in ASKING_NOUNS and (speaks or after in LINKERS))
 
 
-def _find_connector(words: Sequence[str], at: int, *, speaks: bool, follows: bool) -> int | None:
+def _find_connector(  # noqa: PLR0911 (one return a kind)
+    words: Sequence[str], at: int, *, speaks: bool, follows: bool
+) -> int | None:
     """Where the description begins that a word for the picture leads to; None: that word may be part of one."""
     word, before = words[at], words[at - 1] if at else ""
     is_picture = word in PICTURE_NOUNS
@@ -707,9 +714,7 @@ def _closes(tail: Sequence[str]) -> bool:  # noqa: PLR0911 (one return a kind)
         return owns and is_talk(tail[-1]) and (tail[-1] in PICTURE_NOUNS or tail[-1] in OTHER_NOUNS)
     if (first, second) in (("at", "least"), ("at", "some"), ("back", "then"), ("as", "far"), ("any", "idea")):
         return True
-    begins = is_of(
-        first, frozenset(("is", "was", "that", "which", "what", "as", "but", "because", "the", "how", "like"))
-    )
+    begins = is_of(first, list_words("is was that which what as but because the how like"))
     return begins and acts
 
 
