@@ -154,9 +154,8 @@ _TRAILING = _list_phrases("""
     |went to|ended up|called|gone
 """)
 """Words at the end of a sentence that go with what asked at its beginning: "so bad", "real quick", "where ... is"."""
-_KINDS_OF_PHOTOS = list_words("""
-    group family wedding school team black white colour color old large small big framed to for of
-""")
+_OF_PEOPLE = list_words("group family wedding school team class")
+_KINDS_OF_PHOTOS = list_words("black white colour color old large small big framed to for of")
 """Where these are said, a photograph is in the picture, or is told of a kind."""
 
 MAX_CLAUSES = 64
@@ -244,7 +243,7 @@ def _join(text: str, clauses: Sequence[_Clause], kept: Sequence[_Clause]) -> str
     parts = [text[kept[0].spans[0][0] : kept[0].spans[-1][1]]]
     for a, b in pairwise(kept):
         is_next = follows.get(a.spans[-1]) == b.spans[0]
-        ends = re.search(r"[.!?;:]", a.mark)
+        ends = re.search(r"(?<!\.)[.!?;:](?!\.)", a.mark)
         between = text[a.spans[-1][1] : b.spans[0][0]] if is_next else f"{ends[0]} " if ends else " "
         parts += [between, text[b.spans[0][0] : b.spans[-1][1]]]
     return "".join(parts)
@@ -721,11 +720,12 @@ def _closes(tail: Sequence[str]) -> bool:  # noqa: PLR0911 (one return a kind)
 def _drop_noun_at_end(text: str) -> str:
     """ "Beach photos" are of a beach; "a woman takes photos" and "people pose for a group photo" are whole."""
     words = text.lower().replace("’", "'").split()
-    before = words[-2] if len(words) > 1 else "a"
-    if words[-1:] == [] or words[-1] not in PICTURE_NOUNS or before in _BEFORE_A_NOUN or before in NUMBER_WORDS:
+    if len(words) < 2 or words[-1] not in PICTURE_NOUNS:
         return text
-    is_short = len(words) <= MAX_NOUN_PHRASE_WORDS
-    if is_short:
+    before = words[-2]
+    if before in _BEFORE_A_NOUN or before in CONJUNCTIONS or before in NUMBER_WORDS or before in _OF_PEOPLE:
+        return text
+    if len(words) <= MAX_NOUN_PHRASE_WORDS:
         describes = not before.endswith(("ing", "s")) and not is_talk(before)
     else:
         is_kind = before in _KINDS_OF_PHOTOS or before.endswith("'s") or words[-1].startswith(("shot", "illustration"))
