@@ -37,6 +37,7 @@ from viewfinder.wording.talk import (
     OTHER_VERBS,
     OTHERS,
     PICTURE_NOUNS,
+    PREPOSITIONS,
     SOMEBODY,
     SPEAKERS,
     STANDING_FOR_PICTURES,
@@ -83,6 +84,7 @@ _OF_OTHERS = _TO_BE | list_words("has had having does it's that's there's here's
 _SAID_OF_SEARCH = SPEAKERS | ASKING_VERBS | ASKING_NOUNS | COURTESIES | list_words("it's do does did")
 _LABELS = list_words("subject body topic content contents motif text re")
 _IT = list_words("that it this that'd it'd that'll it'll anything any all")
+_WOULD = list_words("would will should might could may must")
 _RATHER = list_words("rather maybe perhaps hang hold on")
 _ASIDE = list_words("if as unless though although because since that's")
 _OF_SEEING = list_words("""
@@ -125,7 +127,8 @@ _TIMES = list_words("""
 """)
 _PURPOSES = list_words("""
     friend friends colleague colleagues client boss mum mom dad wife husband sister brother grandma grandpa family
-    presentation project homework website blog article report card work school class slide slides
+    poster flyer brochure calendar invitation newsletter magazine cover collage scrapbook assignment essay thesis talk
+    lecture presentation project homework website blog article report card work school class slide slides
 """)
 """For whom or what one searches, where something asks at the beginning of the sentence."""
 _POINTING = list_words("""
@@ -245,6 +248,8 @@ def _join(text: str, clauses: Sequence[_Clause], kept: Sequence[_Clause]) -> str
         is_next = follows.get(a.spans[-1]) == b.spans[0]
         ends = re.search(r"(?<!\.)[.!?;:](?!\.)", a.mark)
         between = text[a.spans[-1][1] : b.spans[0][0]] if is_next else f"{ends[0]} " if ends else " "
+        if not is_next:
+            parts[-1] = re.sub(r" (?:and|or|but)$", "", parts[-1])
         parts += [between, text[b.spans[0][0] : b.spans[-1][1]]]
     return "".join(parts)
 
@@ -356,7 +361,9 @@ def _says_nothing(words: Sequence[str], *, follows: bool, is_whole: bool) -> boo
         return True  # "my dear friend"
     if follows and words[0] in _SIGNED and words[0] in CLOSINGS and len(words) <= MAX_NOUN_PHRASE_WORDS:
         return True  # "thanks a million"
-    if follows and is_of(words[0], _IT) and _would_be(words) and len(words) <= MAX_NOUN_PHRASE_WORDS + 2:
+    if words in (("morning",), ("afternoon",)) and not follows:
+        return True
+    if follows and is_of(words[0], _IT) and _would_be(words) and len(words) <= 2 * MAX_NOUN_PHRASE_WORDS:
         return True  # "that'd be fab"
     if words[:2] == ("to", "be") and len(words) <= MAX_CALLED_WORDS + 1:
         return True  # "to be honest"
@@ -370,14 +377,16 @@ def _says_nothing(words: Sequence[str], *, follows: bool, is_whole: bool) -> boo
         return is_aside and len(strange) == 1 and not _find_beginning(words, follows=False)
     if is_whole and len(words) == 1 and (words[0] in SOMEBODY or words[0] in ASKING_NOUNS):
         return True
-    if is_whole and len(words) > 1 and words[0] not in ("one", "some", "no", "i.e") and OTHERS.isdisjoint(words):
+    is_joined = words[0] in PREPOSITIONS or words[0] in ("one", "some", "no", "while", "as", "i.e")
+    if is_whole and len(words) > 1 and not is_joined and OTHERS.isdisjoint(words):
         return True
     return _speaks(words, follows=follows) or _is_afterthought(words)
 
 
 def _would_be(words: Sequence[str]) -> bool:
-    return any(words[at : at + 1] in (("be",), ("do",), ("help",)) for at in (1, 2)) and (
-        words[0].endswith(("'d", "'ll")) or words[1] in ("would", "will", "should", "might", "could")
+    return any(
+        (is_of(first, _WOULD) or first.endswith(("'d", "'ll"))) and second in ("be", "do", "help")
+        for first, second in pairwise(words)
     )
 
 
@@ -469,7 +478,8 @@ def _find_beginning(words: Sequence[str], *, follows: bool) -> int:
             is_called = before in OPENINGS and (after in _IMPERATIVES or is_of(after, AUXILIARIES | SUBJECTS))
             if not is_called:
                 break
-        if word in OTHERS or (word in SOMEBODY and not _is_asked(before, after)):
+        is_anyone = at == 0 and word in ("anyone", "anybody")
+        if word in OTHERS or (word in SOMEBODY and not is_anyone and not _is_asked(before, after)):
             break
         owns = word in PICTURE_NOUNS and before in ("my", "our", "your")
         speaks |= is_of(word, SUBJECTS) or word in SOMEBODY or owns or _is_speakers(words, at)
@@ -493,6 +503,8 @@ def _find_beginning(words: Sequence[str], *, follows: bool) -> int:
 
 def _orders(words: Sequence[str], at: int) -> bool:
     """ "And find", "to search": wherever it stands after the words of somebody who speaks."""
+    if (words[at - 1], words[at]) in _SEARCHING_PAIRS and at > 1:
+        return is_of(words[at - 2], SUBJECTS) or words[at - 2] in ("and", "to")
     is_led = words[at - 1] in ("and", "to", "so", "but") or is_of(words[at - 1], SUBJECTS)
     return words[at] in ASKING_VERBS and is_led and at + 1 < len(words)
 
@@ -546,9 +558,11 @@ def _asks(  # noqa: PLR0911, PLR0912 (one return a kind)
         return True
     if word == "there" and is_of(before, AUXILIARIES):
         return True
-    if word in _TO_BE and before == "there" and not PICTURE_NOUNS.isdisjoint(words[:at]):
+    if word in _TO_BE and before == "there" and (not PICTURE_NOUNS.isdisjoint(words[:at]) or word in ("was", "were")):
         return True
-    if word == "about" and before in ("what", "how"):
+    if before in ASKING_NOUNS and word in OTHER_NOUNS and after in _TO_BE:
+        return True  # "the search term is"
+    if word == "about" and (before in ("what", "how") or (is_of(before, _TO_BE) and is_of(words[0], _IT))):
         return True
     if words[0] == "it" and at and all(is_of(one, AUXILIARIES) or one in ADVERBS for one in words[1 : at + 1]):
         return True
@@ -588,6 +602,8 @@ def _find_connector(  # noqa: PLR0911 (one return a kind)
     match following:
         case ["of", *_] if word in ("some", "any"):
             return None
+        case ["from", "a" | "an", *_] if speaks:
+            return at + 2
         case [first, *_] if first in _AFTER_PICTURE:
             return at + 2
         case ["that" | "which", second, *_] if second in _SHOWING or second in _TO_BE:
@@ -613,6 +629,7 @@ def _find_end_of_telling(words: Sequence[str]) -> int:
         connected = _find_connector(words, at, speaks=False, follows=False)
         before = [word for word in words[:at] if word not in DETERMINERS]
         has_speaker = any(is_of(word, SPEAKERS) or word in ASKING_VERBS for word in before)
+        has_speaker = has_speaker or is_of(words[0], AUXILIARIES - _OF_OTHERS | _TO_BE)
         is_taken = before and before[-1] in _TAKING and not any(is_of(word, SPEAKERS) for word in before[-2:])
         return 0 if connected is None or is_taken or not has_speaker else connected
     return 0
@@ -637,8 +654,12 @@ def _skip_linkers(words: Sequence[str], end: int) -> int:
         ):
             end += 3
             continue
-        if before in _LOOKING and "for" in words[end : end + 4] and not is_of(word, LINKERS):
-            end = words.index("for", end) + 1
+        target = words.index("for", end) if before in _LOOKING and "for" in words[end : end + 4] else end
+        if target > end and all(map(is_talk, words[end:target])):
+            end = target + 1  # "looking all day for"
+            continue
+        if before == "of" and word in ("them", "these", "those") and after in _TO_BE:
+            end += 1
             continue
         if word == "there" and after in _TO_BE - {"being"} and before not in ("if", "whether"):
             break  # "there is a dog" is how some describe
@@ -696,6 +717,8 @@ def _closes(tail: Sequence[str]) -> bool:  # noqa: PLR0911 (one return a kind)
     if first in _TO_BE and second in ("in", "on") and tail[-1] in PICTURE_NOUNS:
         return len(tail) == 4 and tail[2] in ("the", "this", "that", "my")
     if first in VOCATIVES and second in CLOSINGS | VOCATIVES:
+        return True
+    if first in _WOULD and second in ("be", "do"):
         return True
     acts = _has_speaker_acting(tail)
     if is_of(first, SUBJECTS):

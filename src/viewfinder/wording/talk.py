@@ -171,7 +171,7 @@ ASKING_NOUNS = list_words("""
     match matches result results hits info information example examples sample hint hints recollection recollections
     knowledge opinion imagination need wish criteria caption captions motif keyword keywords context guess lookup
     assistance advance consideration patience attention reply answer response inquiry enquiry suggestion suggestions
-    feedback comment comments thoughts confusion note notes
+    feedback comment comments thoughts confusion note notes feeling hunch inkling suspicion impression term
 """)
 """Nouns of searching, speaking and remembering."""
 
