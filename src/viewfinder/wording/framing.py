@@ -84,6 +84,11 @@ _OF_OTHERS = _TO_BE | list_words("has had having does it's that's there's here's
 _SAID_OF_SEARCH = SPEAKERS | ASKING_VERBS | ASKING_NOUNS | COURTESIES | list_words("it's do does did")
 _LABELS = list_words("subject body topic content contents motif text re")
 _IT = list_words("that it this that'd it'd that'll it'll anything any all")
+_VISIBLE = list_words("""
+    old older oldest new newer newest beautiful lovely long short little single clear whole full entire same similar
+    different near far
+""")
+"""Adjectives that also say how something looks."""
 _WOULD = list_words("would will should might could may must")
 _RATHER = list_words("rather maybe perhaps hang hold on")
 _ASIDE = list_words("if as unless though although because since that's")
@@ -367,6 +372,8 @@ def _says_nothing(words: Sequence[str], *, follows: bool, is_whole: bool) -> boo
         return True  # "that'd be fab"
     if words[:2] == ("to", "be") and len(words) <= MAX_CALLED_WORDS + 1:
         return True  # "to be honest"
+    if follows and is_whole and is_of(words[0], SUBJECTS) and words[2:3] == ("it",):
+        return True  # "I deleted it by accident"
     strange = [at for at, word in enumerate(words) if not is_talk(word) and not _is_speakers(words, at)]
     if strange:
         is_aside = (words[0] in _ASIDE and _has_speaker_acting(words)) or (
@@ -378,7 +385,10 @@ def _says_nothing(words: Sequence[str], *, follows: bool, is_whole: bool) -> boo
     if is_whole and len(words) == 1 and (words[0] in SOMEBODY or words[0] in ASKING_NOUNS):
         return True
     is_joined = words[0] in PREPOSITIONS or words[0] in ("one", "some", "no", "while", "as", "i.e")
-    if is_whole and len(words) > 1 and not is_joined and OTHERS.isdisjoint(words):
+    is_phrase = not any(
+        is_of(word, _VERBS | AUXILIARIES | SPEAKERS | PICTURE_NOUNS | STANDING_FOR_PICTURES) for word in words
+    )
+    if is_whole and len(words) > 1 and not is_joined and not is_phrase and OTHERS.isdisjoint(words):
         return True
     return _speaks(words, follows=follows) or _is_afterthought(words)
 
@@ -395,7 +405,8 @@ def _is_speakers(words: Sequence[str], at: int) -> bool:
     if at == 0 or words[at - 1] not in ("my", "our") or at + 1 >= len(words):
         return False
     following, next_one = words[at + 1], words[at + 2] if at + 2 < len(words) else ""
-    is_of_it = next_one in ("it", "that", "this") or (not next_one and not PICTURE_NOUNS.isdisjoint(words[:at]))
+    is_of_it = next_one in ("it", "that", "this")
+    is_of_it = is_of_it or (next_one in ("", "of", "with", "where") and not PICTURE_NOUNS.isdisjoint(words[:at]))
     return following in _TELLING or (is_of(following, _VERBS) and is_of_it)
 
 
@@ -409,6 +420,10 @@ def _speaks(words: Sequence[str], *, follows: bool) -> bool:  # noqa: PLR0911 (o
         b in ("me", "us") and a in _GOES_TO_SPEAKER | {"for", "to"} for a, b in pairwise(words)
     ):
         return True
+    if words[0] in ("from", "on", "in") and words[-1] in _STORES | PICTURE_NOUNS and len(words) > 2:
+        return words[1] in ("my", "our", "your")
+    if not follows and all(map(_says_no_looks, words)) and not ADJECTIVES.isdisjoint(words):
+        return True  # "just curious"
     if not follows:
         named = PICTURE_NOUNS | ASKING_NOUNS | ASKING_VERBS
         return words[0] in _IMPERATIVES or words[-1] in _TO_BE or not named.isdisjoint(words)
@@ -445,17 +460,23 @@ def _is_afterthought(words: Sequence[str]) -> bool:
     ):
         return True
     first, second = words[0], words[1] if len(words) > 1 else ""
-    if first in ("it", "that", "this") and second and all(is_of(word, AUXILIARIES) for word in words[1:]):
-        return True  # "it was", before a fact
+    if is_of(first, _IT) and (second or "'" in first) and all(map(_says_no_looks, words[1:])):
+        return True  # "it was", before a fact; "it's urgent"
+    if first == "the" and words[-1] in ("one", "ones") and "other" not in words:
+        return True
     is_begun = (
         is_of(first, THIS_OR_SO)
-        or (first, second) in (("at", "least"), ("the", "one"), ("the", "ones"), ("more", "or"))
+        or (first, second) in (("at", "least"), ("more", "or"), ("not", "that"), ("not", "this"), ("not", "those"))
         or (words[-1] in ("ago", "back") and not _TIMES.isdisjoint(words))
         or (first == "nothing" and second in ("else", "more", "special"))
         or (first in ("no", "not") and not ASKING_NOUNS.isdisjoint(words))
         or (first == "as" and second in ("far", "it", "that", "said", "described", "mentioned", "always"))
     )
     return is_begun and OTHERS.isdisjoint(words) and not (first == "or" and second not in _OR_SO)
+
+
+def _says_no_looks(word: str) -> bool:
+    return is_of(word, AUXILIARIES) or word in ADVERBS or word in ADJECTIVES - _VISIBLE
 
 
 # -- beginnings
@@ -577,7 +598,7 @@ def _asks(  # noqa: PLR0911, PLR0912 (one return a kind)
     return word in ASKING_VERBS or (word in ASKING_NOUNS and (speaks or after in LINKERS))
 
 
-def _find_connector(  # noqa: PLR0911 (one return a kind)
+def _find_connector(  # noqa: PLR0911, PLR0912 (one return a kind)
     words: Sequence[str], at: int, *, speaks: bool, follows: bool
 ) -> int | None:
     """Where the description begins that a word for the picture leads to; None: that word may be part of one."""
@@ -586,7 +607,9 @@ def _find_connector(  # noqa: PLR0911 (one return a kind)
     is_pointed_at = (
         before in _POINTING or before in ("there", "have", "got", "find", "see") or before in ADJECTIVES or speaks
     )
-    if word == "those" and at == 0 and not follows:
+    if words[at + 1 : at + 3] in (("in", "here"), ("in", "there")):
+        at += 2
+    if at == 0 and not follows and (word == "those" or (word == "one" and words[1:2] in (("with",), ("where",)))):
         is_pointed_at = True
     elif not is_picture and (word not in STANDING_FOR_PICTURES or (follows and not is_pointed_at)):
         return None
@@ -718,7 +741,7 @@ def _closes(tail: Sequence[str]) -> bool:  # noqa: PLR0911 (one return a kind)
         return len(tail) == 4 and tail[2] in ("the", "this", "that", "my")
     if first in VOCATIVES and second in CLOSINGS | VOCATIVES:
         return True
-    if first in _WOULD and second in ("be", "do"):
+    if first in _WOULD and second in ("be", "do", "help", "work", "suffice"):
         return True
     acts = _has_speaker_acting(tail)
     if is_of(first, SUBJECTS):

@@ -88,19 +88,20 @@ CONJUNCTIONS = list_words(
 )
 
 ADVERBS = list_words("""
-    just really still actually currently basically maybe perhaps probably possibly only then also too very quite
-    rather pretty so well now again once twice ever never always already yet even almost nearly exactly precisely
-    roughly approximately certainly definitely surely apparently presumably obviously honestly frankly literally
-    simply specifically particularly especially mostly mainly generally usually sometimes often lately recently
-    previously originally earlier later ago afterwards someday sometime somewhere anywhere everywhere elsewhere
-    somehow anyhow anyway anyways otherwise instead else indeed however hopefully unfortunately sadly luckily vaguely
-    clearly distinctly correctly rightly right far long away back here there together immediately urgently quickly
-    quick fast real straight high low sorta kinda somewhat slightly anymore longer less least more most likely
-    unlikely next first last finally lastly secondly further furthermore moreover all both bit little lot lots bunch
-    couple few half directly seriously truly strongly forward onward upon enough aside altogether badly bad
-    desperately gladly happily greatly highly dearly super totally fully entirely completely mine kind sort type kinds
-    sorts today tonight tomorrow yesterday nowadays meanwhile forever everytime anytime whenever wherever whoever
-    nothing how why what which who where when whether
+    just really fairly absolutely relatively extremely incredibly awfully terribly genuinely undoubtedly supposedly
+    evidently still actually currently basically maybe perhaps probably possibly only then also too very quite rather
+    pretty so well now again once twice ever never always already yet even almost nearly exactly precisely roughly
+    approximately certainly definitely surely apparently presumably obviously honestly frankly literally simply
+    specifically particularly especially mostly mainly generally usually sometimes often lately recently previously
+    originally earlier later ago afterwards someday sometime somewhere anywhere everywhere elsewhere somehow anyhow
+    anyway anyways otherwise instead else indeed however hopefully unfortunately sadly luckily vaguely clearly
+    distinctly correctly rightly right far long away back here there together immediately urgently quickly quick fast
+    real straight high low sorta kinda somewhat slightly anymore longer less least more most likely unlikely next
+    first last finally lastly secondly further furthermore moreover all both bit little lot lots bunch couple few half
+    directly seriously truly strongly forward onward upon enough aside altogether badly bad desperately gladly happily
+    greatly highly dearly super totally fully entirely completely mine kind sort type kinds sorts today tonight
+    tomorrow yesterday nowadays meanwhile forever everytime anytime whenever wherever whoever nothing how why what
+    which who where when whether
 """)
 
 OPENINGS = list_words("""
@@ -179,12 +180,12 @@ OTHER_NOUNS = list_words("""
     kind kinds sort sorts type types thing things stuff case point fact way ways lines line time times while moment
     day days week weeks month months year years age ages hour hours minute minutes second seconds sec secs bit lot
     collection collections library album albums archive archives gallery galleries folder folders file files database
-    records record system storage disk drive cloud option options match matches result results hit hits list lists
-    title number end rest bunch couple matter reason reasons word words term terms text name names everything all best
-    wishes english language mistake mistakes spelling grammar typo typos difference sense business project
-    presentation article blog website slide slides report work school homework reference whom mind head dream message
-    mail email subject body topic bell shame pity hell heck god goodness sake boss part peek glimpse glance bells
-    million ton heap loads tons
+    records record system format quality resolution phone camera laptop storage disk drive cloud option options match
+    matches result results hit hits list lists title number end rest bunch couple matter reason reasons word words
+    term terms text name names everything all best wishes english language mistake mistakes spelling grammar typo
+    typos difference sense business project presentation article blog website slide slides report work school homework
+    reference whom mind head dream message mail email subject body topic bell shame pity hell heck god goodness sake
+    boss part peek glimpse glance bells million ton heap loads tons
 """)
 """Nouns that stand in requests, and seldom alone in descriptions."""
 
