@@ -299,7 +299,8 @@ def _drop_frames(clauses: Sequence[_Clause], text: str) -> list[_Clause]:
         if not start and is_framed and not kept:
             start = _skip_linkers(clause.words, 0)
         is_short = len(clause.words) - start <= MAX_NOUN_PHRASE_WORDS
-        is_of_it = is_short and follows and _is_about_it(clause.words[: start + 1])
+        is_place = not is_last and clause.words[start] in PREPOSITIONS  # "we took it on holiday"
+        is_of_it = is_short and (follows or is_place) and _is_about_it(clause.words[: start + 1])
         is_aside = start > 0 and (is_of_it or _is_stored(clause.words[start:]))
         if is_aside and len(clauses) > 1:
             continue
@@ -583,6 +584,8 @@ def _asks(  # noqa: PLR0911, PLR0912 (one return a kind)
         return True
     if before in ASKING_NOUNS and word in OTHER_NOUNS and after in _TO_BE:
         return True  # "the search term is"
+    if word in _TO_BE and words[:at] == ("the", "scene"):
+        return True
     if word == "about" and (before in ("what", "how") or (is_of(before, _TO_BE) and is_of(words[0], _IT))):
         return True
     if words[0] == "it" and at and all(is_of(one, AUXILIARIES) or one in ADVERBS for one in words[1 : at + 1]):

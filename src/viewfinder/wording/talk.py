@@ -185,7 +185,7 @@ OTHER_NOUNS = list_words("""
     term terms text name names everything all best wishes english language mistake mistakes spelling grammar typo
     typos difference sense business project presentation article blog website slide slides report work school homework
     reference whom mind head dream message mail email subject body topic bell shame pity hell heck god goodness sake
-    boss part peek glimpse glance bells million ton heap loads tons
+    boss part scene peek glimpse glance bells million ton heap loads tons
 """)
 """Nouns that stand in requests, and seldom alone in descriptions."""
 
