@@ -151,6 +151,38 @@ def write_as_said(caption: str) -> str:
     return text[:1].lower() + text[1:]
 
 
+_BEGINS_A_PART = frozenset(
+    [
+        "in",
+        "on",
+        "at",
+        "near",
+        "under",
+        "behind",
+        "beside",
+        "while",
+        "with",
+        "next",
+        "through",
+        "over",
+        "along",
+        "across",
+        "wearing",
+    ]
+)
+
+
+def say_around(wording: str, caption: str) -> str:
+    """A wording around a caption, or between its parts: the second begins where the middle is nearest, at a preposition
+    if there is one."""
+    if "{first}" not in wording:
+        return wording.format(caption)
+    words = caption.split()
+    places = [at for at in range(2, len(words) - 1) if words[at] in _BEGINS_A_PART] or [len(words) // 2]
+    at = min(places, key=lambda place: abs(place - len(words) / 2))
+    return wording.format(first=" ".join(words[:at]), second=" ".join(words[at:]))
+
+
 def find_ranks(gallery: Gallery, texts: Sequence[str], rows: Sequence[int]) -> np.ndarray:
     """The rank from 0 of the picture that is meant, for every text said as the only turn."""
     return np.array([find_rank(gallery, text, row) for text, row in zip(texts, rows, strict=True)])
@@ -200,7 +232,7 @@ def measure_framing(bench: Bench) -> dict[str, Any]:
     for third in bench.thirds:
         found["thirds"][third] = {}
         for wording in THIRDS[third]:
-            texts = [wording.format(caption) for caption in captions]
+            texts = [say_around(wording, caption) for caption in captions]
             figures = {
                 "read": compare(find_ranks(gallery, texts, rows), plain_k),
                 "as it stands": compare(find_ranks(bare, texts, rows), plain_k),

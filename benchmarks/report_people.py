@@ -7,7 +7,12 @@ from typing import Any
 
 from cells import format_percent, format_spread, format_table, format_tenths, machine_line
 
-THIRDS = {"build": "written with the rules", "choose": "rules mended on it", "report": "never looked at before"}
+THIRDS = {
+    "build": "written with the rules",
+    "choose": "rules mended on it",
+    "report": "never looked at before",
+    "more": "of more registers",
+}
 
 
 def people_parts(found: Mapping[str, Any]) -> dict[str, list[str]]:

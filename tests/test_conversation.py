@@ -309,3 +309,18 @@ def test_not_knowing_is_understood(text: str) -> None:
 
 def test_an_answer_that_only_begins_alike_is_an_answer() -> None:
     assert not is_dont_know("no ideal light, but red")
+
+
+def test_the_day_on_which_a_turn_was_said_is_kept_and_makes_no_other_conversation_of_it() -> None:
+    conversation = Conversation().then(Say("a dog"), "2025-06-30").then(Say("last summer"))
+    data = conversation.to_json()
+    assert [turn.get("on") for turn in data["turns"]] == ["2025-06-30", None]
+    read = Conversation.from_json(json.loads(json.dumps(data)))
+    assert [node.day for node in read.nodes] == ["", "2025-06-30", ""]
+    assert read == conversation == Conversation().then(Say("a dog")).then(Say("last summer"))
+
+
+@pytest.mark.parametrize("day", ["yesterday", "2025-13-01", 7, None])
+def test_a_day_that_is_none_is_an_error(day: Any) -> None:
+    with pytest.raises(ValueError, match="turn 1 of this conversation is malformed"):
+        Conversation.from_json(malformed({"on": day}))

@@ -11,11 +11,12 @@ from people import (
     index_rows,
     misspell,
     name_turn,
+    say_around,
     search_index,
     write_as_said,
 )
 from report_people import people_parts
-from wordings import BUILT_WITH, CHOSEN_ON, REPORTED
+from wordings import BUILT_WITH, CHOSEN_ON, REPORTED, THIRDS
 
 from viewfinder.conversation import BackTo, Like, Reject, Say
 
@@ -54,9 +55,15 @@ def test_the_index_finds_stems_and_all_words_first() -> None:
 
 
 def test_no_wording_is_in_two_thirds() -> None:
-    assert len({*BUILT_WITH, *CHOSEN_ON, *REPORTED}) == len(BUILT_WITH) + len(CHOSEN_ON) + len(REPORTED)
+    assert len({wording for some in THIRDS.values() for wording in some}) == sum(map(len, THIRDS.values()))
     assert min(map(len, (BUILT_WITH, CHOSEN_ON, REPORTED))) >= 12
     assert all(wording.count("{}") == 1 for wording in (*BUILT_WITH, *CHOSEN_ON, *REPORTED))
+
+
+def test_a_wording_stands_around_a_caption_or_between_its_parts() -> None:
+    assert say_around("show me {}", "a dog in the snow") == "show me a dog in the snow"
+    assert say_around("{first}, I mean, {second}", "a brown dog in snow") == "a brown dog, I mean, in snow"
+    assert say_around("{first}, er, {second}", "a dog runs") == "a, er, dog runs"
 
 
 def test_a_caption_is_typed_without_capital_and_full_stop() -> None:
@@ -73,6 +80,6 @@ def test_turns_have_the_names_that_replies_are_listed_by() -> None:
 def test_the_tables_have_a_row_for_all_that_was_measured() -> None:
     kept = json.loads((Path(__file__).parents[1] / "benchmarks" / "results" / "people.json").read_text())
     parts = people_parts(kept)
-    assert len(parts["people-framing"]) == 3 + len(BUILT_WITH) + len(CHOSEN_ON) + len(REPORTED)
+    assert len(parts["people-framing"]) == 3 + sum(map(len, kept["framing"]["thirds"].values()))
     assert len(parts["people-facts"]) == 4 + len(kept["facts"]["kinds"])
     assert len(parts["people-shop"]) == 2 + len(kept["shop"]["wordings"])

@@ -16,6 +16,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from datetime import date
 from functools import cached_property
 from numbers import Integral
 from typing import Any
@@ -119,7 +120,10 @@ def is_skip(turn: Turn | None) -> bool:
 
 @dataclass(frozen=True)
 class Node:
-    """One turn, its place in the tree, and what the system displayed and asked after it."""
+    """One turn, its place in the tree, and what the system displayed and asked after it.
+
+    `day`: in ISO form, when it was said ("last summer" is another one a year later); "" where that was not recorded.
+    """
 
     number: int
     parent: int
@@ -127,6 +131,7 @@ class Node:
     key: str
     shown: tuple[PictureId, ...] = ()
     asked: Question | None = None
+    day: str = field(default="", compare=False)
 
 
 ROOT = Node(number=0, parent=0, turn=None, key="root")
@@ -150,9 +155,9 @@ class Conversation:
         """Node `number`. Raises ValueError: there is no such node (yet)."""
         return _find_node(self.nodes, number)
 
-    def then(self, turn: Turn) -> Conversation:
+    def then(self, turn: Turn, day: str = "") -> Conversation:
         """The conversation with one more turn. Raises ValueError: the turn refers to a node that does not exist."""
-        return Conversation((*self.nodes, next_node(self.nodes, turn)))
+        return Conversation((*self.nodes, replace(next_node(self.nodes, turn), day=day)))
 
     def recorded(self, *, shown: tuple[PictureId, ...], asked: Question | None) -> Conversation:
         """The conversation with what the system displayed and asked after its newest turn."""
@@ -182,10 +187,12 @@ class Conversation:
         return node.asked
 
     def to_json(self) -> dict[str, Any]:
-        """A JSON object: schema, version, and one object a turn with its parent, what was shown and asked."""
+        """A JSON object: schema, version, and one object a turn with its parent, what was shown and asked, and the day
+        on which it was said, if that is known."""
         turns = [
             turn_to_json(node.turn)
             | {"parent": node.parent, "shown": list(node.shown), "asked": node.asked and asdict(node.asked)}
+            | ({"on": node.day} if node.day else {})
             for node in self.nodes[1:]
             if node.turn is not None
         ]
@@ -209,9 +216,10 @@ class Conversation:
             try:
                 record = dict(item)
                 parent, shown, asked = record.pop("parent"), record.pop("shown"), record.pop("asked")
+                day = _check_day(record.pop("on", ""))
                 node = next_node(nodes, turn_from_json(record))
                 question = None if asked is None else _read_question(asked)
-                nodes.append(replace(node, shown=_check_texts("shown", shown, "picture ids"), asked=question))
+                nodes.append(replace(node, shown=_check_texts("shown", shown, "picture ids"), asked=question, day=day))
             except KeyError as error:
                 raise ValueError(f"turn {number} of this conversation is malformed: it has no {error}") from error
             except (TypeError, ValueError) as error:
@@ -347,6 +355,13 @@ def _check_text(key: str, value: Any) -> str:
     if not isinstance(value, str):
         raise ValueError(f"{key!r} must be a text, not {_shorten(value)}")
     return value
+
+
+def _check_day(value: Any) -> str:
+    text = _check_text("on", value)
+    if text:
+        date.fromisoformat(text)
+    return text
 
 
 def _check_wish(key: str, value: Any) -> str:

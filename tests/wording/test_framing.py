@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -79,6 +81,112 @@ def test_a_frame_around_a_description_is_taken_away(frame: str) -> None:
 )
 def test_a_description_stays_as_it_is(text: str) -> None:
     assert take_content(text) == text
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        # two sentences, and letters
+        "Hello there! I was hoping you might help me find a certain image. It shows {}.",
+        "Hi team, hope you are all well. I am after a picture of {}. Best wishes, Peter",
+        "To whom it may concern: we would like to request an image of {}. Yours sincerely",
+        "Subject: photo request. Body: {}. Kind regards",
+        "I've lost a photo. {}. Any ideas?",
+        "{}. That is everything I can tell you.",
+        "Is this the place to ask for photos? I need {}.",
+        "anybody got a copy of the picture with {}? been searching for hours",
+        # terse, chatty, spoken to a machine
+        "{} plz n thx",
+        "looking 4 a pic of {}",
+        "ok google find pictures where {}",
+        "computer, search {}",
+        "yo gimme the one with {}",
+        "Q: which picture shows {}?",
+        "tbh all i remember is {}",
+        # of whom English is not the first language
+        "i no remember good but is {}",
+        "I search a foto with {}",
+        "i want see photo {}",
+        # what is known of the speaker
+        "My grandma wants the picture where {}",
+        "I'm putting together a slideshow, so I need {}",
+        "I'd be over the moon if you found {}",
+        "{} (that's how my wife described it)",
+        "{}. I need it for a birthday card.",
+        "{}, if that makes sense",
+        "my memory is foggy, but I believe it was {}",
+        # where the picture is
+        "it's probably in the holiday folder, {}",
+        "Let me know if there's a photo of {} in the archive.",
+        "Do you happen to know where the photo of {} is?",
+        "We once had a photo on the wall, it showed {}",
+        "Is {} somewhere in your collection?",
+    ],
+)
+def test_frames_of_many_registers_are_taken_away(frame: str) -> None:
+    assert take_content(frame.format(CONTENT)) == CONTENT
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        "{}, I mean, {}",
+        "{} - hmm, how should I put it - {}",
+        "{} (at least I think so) {}",
+        "{}, or so I believe, {}",
+        "{}... no wait... {}",
+        "so basically {}, like, {}",
+        "the one, you know, where {}, right, {}",
+        "{}, sorry, I meant to say, {}",
+    ],
+)
+def test_an_afterthought_in_the_middle_is_taken_away(frame: str) -> None:
+    assert take_content(frame.format("two boys play football", "in the mud")) == CONTENT
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # words of asking that describe
+        "people waiting in line for help",
+        "a family photo",
+        "a woman taking a photo of her friends",
+        "a dog looking at me",
+        "people looking at each other, some with flags",
+        "two women look for something, one takes a picture",
+        "a room with a bed, and pictures",
+        "dogs ignore a plate of food, look up at the counter",
+        "a girl smiles and cheers",
+        "well dressed children play on the carpet",
+        "the head of a child with dark glasses",
+        "has hardwood floors",
+        # the words on a sign
+        'a man walks past a wall with "Where are you?" painted on it',
+        'a woman holds a sign, "I need money for food", in the street',
+    ],
+)
+def test_words_of_asking_in_a_description_stay(text: str) -> None:
+    assert take_content(text) == text
+
+
+def test_what_is_said_of_something_else_than_the_picture_never_takes_the_description_with_it() -> None:
+    assert take_content("I see a dog, I think it was brown") == "a dog brown"
+    assert take_content("show me dogs, running on a beach") == "dogs, running on a beach"
+
+
+def test_a_text_of_very_many_clauses_is_a_description() -> None:
+    text = ", ".join(["please"] * 100)
+    assert take_content(text) == text
+
+
+@given(st.lists(st.sampled_from(["please", "a dog", "I think", ",", ".", "the photo of", '"', "it", "-"]), max_size=40))
+def test_what_is_left_stands_in_the_text_word_by_word(parts: list[str]) -> None:
+    text = " ".join(parts)
+    words = iter(text.split())
+    left = re.findall(r"\w+", take_content(text))
+    said = iter(re.findall(r"\w+", text))
+    assert all(word in said for word in left)
+    assert next(words, None) is None or take_content(text)
 
 
 def test_a_photo_that_is_taken_in_the_picture_is_described() -> None:

@@ -14,7 +14,7 @@ from viewfinder.conversation import Answer, Like, Node, Reject, Say, Turn
 from viewfinder.encoders.tags import TagVectors
 from viewfinder.query import Evidence, LikelihoodRatios
 from viewfinder.questioners.answers import answer_likelihoods
-from viewfinder.questioners.photographs import photograph_labels
+from viewfinder.questioners.photographs import REMEMBER, photograph_labels
 from viewfinder.search.gallery import MAX_KEPT_PICTURES, Gallery
 from viewfinder.session.predicted import predict_labels
 from viewfinder.session.reading import Read
@@ -61,7 +61,19 @@ def is_evidence_alone(turn: Turn | None, gallery: Gallery, read: Read) -> bool:
     if isinstance(turn, Say):
         reading = read(turn.text)
         return bool(reading.facts) and not reading.content
-    return isinstance(turn, Answer) and is_choice(turn) and weigh_answer(gallery, turn) is not None
+    if not isinstance(turn, Answer):
+        return False
+    if weigh_answer(gallery, turn) is not None:
+        return is_choice(turn)
+    reading = read(turn.text)
+    return bool(reading.facts) and not reading.content
+
+
+def read_answer(answer: Answer, gallery: Gallery, read: Read) -> str:
+    """The description in an answer: its words, without facts where these say what the question did not ask for."""
+    reading = read(answer.text)
+    is_free = answer.question.attribute == REMEMBER or (reading.facts and weigh_answer(gallery, answer) is None)
+    return reading.content if is_free else answer.text
 
 
 def weigh_answer(gallery: Gallery, answer: Answer) -> LikelihoodRatios | None:

@@ -15,8 +15,8 @@ from viewfinder.conversation import Answer, BackTo, Conversation, Keep, Like, No
 from viewfinder.errors import BadInput, PictureError, UnknownName
 from viewfinder.pictures import Limits, decode, decode_one, is_file
 from viewfinder.query import NOTHING_MORE, Change, Picture, Reads, ResolvedTurn
-from viewfinder.questioners.photographs import REMEMBER
 from viewfinder.search.gallery import Gallery
+from viewfinder.session.evidence import read_answer
 from viewfinder.session.reading import Read, read_plainly
 from viewfinder.store.objects import parse_address
 from viewfinder.store.rows import FACTS
@@ -95,9 +95,8 @@ def resolve_turn(
             if not pictures:
                 raise BadInput(f"nothing was on the screen after turn {at}: keep something of a later turn")
             values, text = _find_kept_value(attribute, pictures, gallery)
-        case Answer(question, answer):
-            said = read(answer).content if question.attribute == REMEMBER else answer
-            values, text = _read_answer(question, said, gallery)
+        case Answer(question):
+            values, text = _read_answer(question, read_answer(turn, gallery, read), gallery)
     if isinstance(turn, Like | Show) and reads.words and vocabulary is not None:
         changes, text = find_named_changes(text, _list_value_families(gallery))
     return ResolvedTurn(

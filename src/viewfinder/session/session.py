@@ -270,7 +270,7 @@ class Session(TurnMethods):
                 from viewfinder.session.replies import understand_reply
 
                 turn = understand_reply(turn, self.conversation, looks_back=self._looks_back)
-            conversation = self.conversation.then(turn)
+            conversation = self.conversation.then(turn, self._today().isoformat())
         except (TypeError, ValueError) as error:
             raise BadInput(str(error)) from error
         ranking = self._rank_at(conversation, conversation.here, new=True)
@@ -337,7 +337,7 @@ class Session(TurnMethods):
         gallery, lost = self._find_gallery(), dict[int, str]()
         node, read = (
             self.conversation.here if number is None else self.conversation.node(number),
-            self._make_reader(gallery),
+            self._make_reader(gallery, self.conversation),
         )
 
         def find_operations(node: Node, state: Any) -> tuple[Operation, ...]:
@@ -471,7 +471,7 @@ class Session(TurnMethods):
             shows = self._note_turns("shows", lambda _, state: speaker.shows(state), conversation, node, gallery, lost)
             with_pictures = {number for number, _ in shows}
             asks_for = tuple(it for it in path if conversation.standing_at(it).number in with_pictures)
-        read = self._make_reader(gallery)
+        read = self._make_reader(gallery, conversation)
         evidence, matches = find_evidence(path, gallery, read), match_words(asks_for, gallery, read)
         query = replace(query, evidence=evidence, word_matches=matches)
         from viewfinder.session.facts import describe_reading
@@ -482,15 +482,20 @@ class Session(TurnMethods):
     @property
     def reader(self) -> Read:
         """Reads what is said for the pictures as they are now."""
-        return self._make_reader(self._find_gallery())
+        return self._make_reader(self._find_gallery(), self.conversation)
 
-    def _make_reader(self, gallery: Gallery) -> Read:
-        """Reads what is said for these pictures, today; a retriever that speaks or looks back reads it itself."""
+    def _make_reader(self, gallery: Gallery, conversation: Conversation) -> Read:
+        """Reads what is said for these pictures, each sentence on the day on which it was said; a retriever that speaks
+        or looks back reads it itself."""
         if self._speaker is not None or self._looks_back:
             return read_plainly
         from viewfinder.session.sentences import read_sentence
 
-        return partial(read_sentence, gallery=gallery, today=self._today())
+        today = self._today()
+        # What was said today is read as of today, also if it was said before.
+        said_on = {getattr(node.turn, "text", ""): node.day for node in conversation.nodes if node.day}
+        then = {text: date.fromisoformat(day) for text, day in said_on.items() if day != today.isoformat()}
+        return lambda text: read_sentence(text, gallery, then.get(text, today))
 
     def _make_key(self, gallery: Gallery) -> tuple[str, ...]:
         """All that the meaning of turns depends on besides the turns."""
@@ -504,7 +509,7 @@ class Session(TurnMethods):
         `lost` collects turns that could not be taken, by their number. What a turn means may depend on the catalogue,
         so another state of the library is another state here.
         """
-        newest, read, key = node if new else None, self._make_reader(gallery), self._make_key(gallery)
+        newest, read, key = node if new else None, self._make_reader(gallery, conversation), self._make_key(gallery)
         state, ahead = self._recall(key, conversation, node)
         state = self._begun if state is None else state
         for later in reversed(ahead):

@@ -25,8 +25,8 @@ from viewfinder.wording.talk import (
     ASKING_NOUNS,
     ASKING_VERBS,
     AUXILIARIES,
-    CONJUNCTIONS,
     CLOSINGS,
+    CONJUNCTIONS,
     COURTESIES,
     DETERMINERS,
     DISCOURSE,
@@ -37,6 +37,7 @@ from viewfinder.wording.talk import (
     OTHER_VERBS,
     OTHERS,
     PICTURE_NOUNS,
+    PREPOSITIONS,
     SOMEBODY,
     SPEAKERS,
     STANDING_FOR_PICTURES,
@@ -46,6 +47,7 @@ from viewfinder.wording.talk import (
     fold_word,
     is_of,
     is_talk,
+    list_words,
 )
 
 _TOKEN = re.compile(r"w/(?!\w)|\w+(?:['’&%+#./-]*\w)*|[^\w\s]+")
@@ -56,110 +58,116 @@ _QUOTED, _ON_A_SIGN = re.compile(r'"[^"]+(?:"|$)|“[^”]+(?:”|$)'), "''"
 _DIGITS = {"4": "for", "2": "to"}
 """How some write these words after a verb."""
 
-_TO_BE = frozenset("is are was were am be been being".split())
-_IMPERATIVES = frozenset(
-    "find search show give get bring send fetch locate retrieve display browse try remind gimme lemme".split()
-)
+
+def _list_phrases(text: str) -> frozenset[tuple[str, ...]]:
+    return frozenset(tuple(phrase.split()) for phrase in text.split("|"))
+
+
+_TO_BE = list_words("is are was were am be been being")
+_IMPERATIVES = list_words("""
+    find search show give get bring send fetch locate retrieve display browse try remind gimme lemme
+""")
 """Verbs with which one tells somebody to search; nobody begins to describe a picture with one."""
-_OF_SEARCHING = frozenset("find search fetch locate retrieve browse remind gimme lemme".split())
+_OF_SEARCHING = list_words("find search fetch locate retrieve browse remind gimme lemme")
 """Those that are said of nothing that is seen."""
-_SEARCHING_PAIRS = frozenset(
-    (
-        ("look", "for"),
-        ("looking", "for"),
-        ("hunt", "for"),
-        ("pull", "up"),
-        ("look", "up"),
-        ("bring", "up"),
-        ("dig", "up"),
-        ("dig", "out"),
-    )
-)
-_GOES_TO_SPEAKER = _IMPERATIVES | frozenset("tell help let remind hand pass pull".split())
-_ELLIPTIC = frozenset(
-    "hope need want wish remember recall think guess believe know mean appreciate swear reckon suppose assume imagine "
-    "been did do does can could would will wasn't isn't aren't weren't didn't don't doesn't can't couldn't".split()
-)
+_SEARCHING_PAIRS = _list_phrases("look for|looking for|hunt for|pull up|look up|bring up|dig up|dig out")
+_GOES_TO_SPEAKER = _IMPERATIVES | list_words("tell help let remind hand pass pull")
+_ELLIPTIC = list_words("""
+    hope need want wish remember recall think guess believe know mean appreciate swear reckon suppose assume imagine
+    been did do does can could would will wasn't isn't aren't weren't didn't don't doesn't can't couldn't
+""")
 """What follows a description begins with one of these only where who speaks is left out, or a question is asked."""
-_LEFT_OUT_I = _ELLIPTIC | frozenset("got not unsure sure certain glad happy".split())
+_LEFT_OUT_I = _ELLIPTIC | list_words("got not unsure sure certain glad happy")
 """What a sentence begins with where who speaks is left out: "not sure how to describe it"."""
-_OF_OTHERS = _TO_BE | frozenset("has had having does it's that's there's here's its".split())
+_OF_OTHERS = _TO_BE | list_words("has had having does it's that's there's here's its")
 """Auxiliaries with which a description may begin: "has hardwood floors"."""
-_SAID_OF_SEARCH = SPEAKERS | ASKING_VERBS | ASKING_NOUNS | COURTESIES | frozenset(("it's", "do", "does", "did"))
-_IT = frozenset(("that", "it", "this", "that'd", "it'd", "that'll", "it'll", "anything", "any", "all"))
-_RATHER = frozenset("rather maybe perhaps hang hold on".split())
-_ASIDE = frozenset("if as unless though although because since that's".split())
-_OF_SEEING = frozenset(
-    "think believe guess see saw know have had has there was show found shows took like love".split()
-)
-_TELLING = ASKING_VERBS | frozenset(
-    "said says told describes described mentioned thinks thought believes sent showed insists swears calls called".split()
-)
-_HAVING = frozenset("have has got seen know knows please".split())
-_ARCHIVES = frozenset("archive archives album albums folder folders collection database files records".split())
-_STORES = frozenset(
-    "folder folders album albums library collection archive drive phone camera cloud gallery disk".split()
-)
-_SOFTENING = frozenset(
-    "subject topic just only simply basically maybe perhaps probably possibly preferably ideally specifically".split()
-)
+_SAID_OF_SEARCH = SPEAKERS | ASKING_VERBS | ASKING_NOUNS | COURTESIES | list_words("it's do does did")
+_LABELS = list_words("subject body topic content contents motif text re")
+_IT = list_words("that it this that'd it'd that'll it'll anything any all")
+_VISIBLE = list_words("""
+    old older oldest new newer newest beautiful lovely long short little single clear whole full entire same similar
+    different near far
+""")
+"""Adjectives that also say how something looks."""
+_WOULD = list_words("would will should might could may must")
+_RATHER = list_words("rather maybe perhaps hang hold on")
+_ASIDE = list_words("if as unless though although because since that's")
+_OF_SEEING = list_words("""
+    think believe guess see saw know have had has there was show found shows took like love
+""")
+_TELLING = ASKING_VERBS | list_words("""
+    said says told describes described mentioned thinks thought believes sent showed insists swears calls called
+""")
+_HAVING = list_words("have has got seen know knows please")
+_ARCHIVES = list_words("archive archives album albums folder folders collection database files records")
+_STORES = list_words("""
+    folder folders album albums library collection archive drive phone camera cloud gallery disk
+""")
+_SOFTENING = list_words("""
+    subject topic just only simply basically maybe perhaps probably possibly preferably ideally specifically
+""")
 """They may stand before a description that was asked for."""
 _ENDS = re.compile(r"[.!?;()\[\]…—–|]|^-+$")
-_GREETED = frozenset("morning evening afternoon day night".split())
+_GREETED = list_words("morning evening afternoon day night")
 
-_SHOWING = frozenset(
-    "shows show showed showing depicts depict depicting features feature featuring contains contain containing has "
-    "have had having includes include including".split()
-)
-_TAKEN = frozenset("taken shot made captured snapped".split())
-_TAKING = frozenset(
-    "take takes taking took pose poses posing posed holding holds frame framed hanging looking looks showing".split()
-)
-_AFTER_PICTURE = frozenset("of with w/ where when about like but titled called named concerning regarding".split()) | (
+_SHOWING = list_words("""
+    shows show showed showing depicts depict depicting features feature featuring contains contain containing has have
+    had having includes include including
+""")
+_TAKEN = list_words("taken shot made captured snapped")
+_TAKING = list_words("""
+    take takes taking took pose poses posing posed holding holds frame framed hanging looking looks showing
+""")
+_AFTER_PICTURE = list_words("of with w/ where when about like but titled called named concerning regarding") | (
     _SHOWING - {"has", "have", "had"}
 )
-_BEFORE_A_NOUN = frozenset("a an the this that these those my our your his her its their any some another".split())
-_SETTING_OFF = frozenset("so basically actually anyway anyways honestly literally listen lets".split())
-_WHEREABOUTS = frozenset("here somewhere once there again around anywhere mine ours".split())
+_BEFORE_A_NOUN = list_words("a an the this that these those my our your his her its their any some another")
+_SETTING_OFF = list_words("so basically actually anyway anyways honestly literally listen lets")
+_WHEREABOUTS = list_words("here somewhere once there again around anywhere mine ours")
 """They may stand between a word for the picture and what it shows."""
-_OF_SOME_KIND = frozenset("lines kind sort type copy copies version example examples sample memory memories".split())
-_IN_MIND = frozenset("mind head memory heart thoughts dreams collection library album archive".split())
-_TIMES = frozenset(
-    "a some the long few couple of while time ages day days week weeks month months year years quite".split()
-)
-_PURPOSES = frozenset(
-    "friend friends colleague colleagues client boss mum mom dad wife husband sister brother grandma grandpa family "
-    "presentation project homework website blog article report card work school class slide slides".split()
-)
+_OF_SOME_KIND = list_words("lines kind sort type copy copies version example examples sample memory memories")
+_IN_MIND = list_words("mind head memory heart thoughts dreams collection library album archive")
+_TIMES = list_words("""
+    a some the long few couple of while time ages day days week weeks month months year years quite
+""")
+_PURPOSES = list_words("""
+    friend friends colleague colleagues client boss mum mom dad wife husband sister brother grandma grandpa family
+    poster flyer brochure calendar invitation newsletter magazine cover collage scrapbook assignment essay thesis talk
+    lecture presentation project homework website blog article report card work school class slide slides
+""")
 """For whom or what one searches, where something asks at the beginning of the sentence."""
-_POINTING = frozenset("the that this which what whichever those these my our your any some other another no".split())
-_ASKING_WHICH = frozenset(("which", "what", "whose"))
-_PARTICLES = frozenset("up out down back".split())
-_COMING_ACROSS = frozenset((("come", "across"), ("came", "across"), ("stumbled", "upon"), ("run", "into")))
-_LOOKING = frozenset("look looks looking looked search searching searched hunting".split())
-_COMPOUNDS = frozenset("album albums booth frame frames shoot book books gallery camera studio session paper".split())
+_POINTING = list_words("""
+    the that this which what whichever those these my our your any some other another no
+""")
+_ASKING_WHICH = list_words("which what whose")
+_PARTICLES = list_words("up out down back")
+_COMING_ACROSS = _list_phrases("come across|came across|stumbled upon|run into")
+_LOOKING = list_words("look looks looking looked search searching searched hunting")
+_COMPOUNDS = list_words("""
+    album albums booth frame frames shoot book books gallery camera studio session paper
+""")
 """After a word for the picture they make a thing of it."""
-_ORDERED = frozenset(
-    "in on at from by near under behind beside next a an the some two three his her their many".split()
-)
+_ORDERED = list_words("""
+    in on at from by near under behind beside next a an the some two three his her their many
+""")
 """Words with which a description may go on after a word for the picture."""
-_SIGNED = frozenset("thanks thank thx cheers regards sincerely faithfully yours wishes best ta love".split())
+_SIGNED = list_words("thanks thank thx cheers regards sincerely faithfully yours wishes best ta love")
 """A name may stand after these."""
-_OR_SO = frozenset("something anything so sth whatever similar such thereabouts".split())
-_IF_ANY = frozenset("any possible available there".split())
-_TRAILING = frozenset(
-    tuple(words.split())
-    for words in (
-        "again|anymore|asap|now|bad|badly|quick|quickly|fast|somewhere|anywhere|ever|once|yet|right|real|really|so|soon"
-        "|here|today|please|lot|much|too|at all|is|are|was|were|went|lives|in there|in here|over there|on there"
-        "|by any chance|the other day|at once|already|exist|exists|be|might|could|in them|on file|at hand|will do|would do|is fine|got to|went to|ended up|called|gone"
-    ).split("|")
-)
+_OR_SO = list_words("something anything so sth whatever similar such thereabouts")
+_IF_ANY = list_words("any possible available there")
+_TRAILING = _list_phrases("""
+    again|anymore|asap|now|bad|badly|quick|quickly|fast|somewhere|anywhere|ever|once|yet|right|real|really|so|soon|here
+    |today|please|lot|much|too|at all|is|are|was|were|went|lives|in there|in here|over there|on there|by any chance
+    |the other day|at once|already|exist|exists|be|might|could|in them|on file|at hand|will do|would do|is fine|got to
+    |went to|ended up|called|gone
+""")
 """Words at the end of a sentence that go with what asked at its beginning: "so bad", "real quick", "where ... is"."""
-_KINDS_OF_PHOTOS = frozenset(
-    "group family wedding school team black white colour color old large small big framed to for of".split()
-)
+_OF_PEOPLE = list_words("group family wedding school team class")
+_KINDS_OF_PHOTOS = list_words("black white colour color old large small big framed to for of")
 """Where these are said, a photograph is in the picture, or is told of a kind."""
+
+MAX_CLAUSES = 64
+"""Clauses of a text in which what frames a description is looked for."""
 
 MAX_FRAME_WORDS, MAX_NOUN_PHRASE_WORDS, MAX_HEADING_WORDS, MAX_CALLED_WORDS = 32, 4, 12, 3
 """Words that may stand before or after a description; words of a phrase that ends with "photos"; words before a colon
@@ -190,7 +198,7 @@ def take_content(text: str) -> str:
     """
     whole = " ".join(text.split())
     clauses = _split_at_marks(whole)
-    kept = _drop_frames(clauses, whole)
+    kept = _drop_frames(clauses, whole) if len(clauses) <= MAX_CLAUSES else clauses
     if not kept:
         return whole
     if kept == clauses:
@@ -243,8 +251,10 @@ def _join(text: str, clauses: Sequence[_Clause], kept: Sequence[_Clause]) -> str
     parts = [text[kept[0].spans[0][0] : kept[0].spans[-1][1]]]
     for a, b in pairwise(kept):
         is_next = follows.get(a.spans[-1]) == b.spans[0]
-        ends = re.search(r"[.!?;:]", a.mark)
+        ends = re.search(r"(?<!\.)[.!?;:](?!\.)", a.mark)
         between = text[a.spans[-1][1] : b.spans[0][0]] if is_next else f"{ends[0]} " if ends else " "
+        if not is_next:
+            parts[-1] = re.sub(r" (?:and|or|but)$", "", parts[-1])
         parts += [between, text[b.spans[0][0] : b.spans[-1][1]]]
     return "".join(parts)
 
@@ -289,7 +299,8 @@ def _drop_frames(clauses: Sequence[_Clause], text: str) -> list[_Clause]:
         if not start and is_framed and not kept:
             start = _skip_linkers(clause.words, 0)
         is_short = len(clause.words) - start <= MAX_NOUN_PHRASE_WORDS
-        is_of_it = is_short and follows and _is_about_it(clause.words[: start + 1])
+        is_place = not is_last and clause.words[start] in PREPOSITIONS  # "we took it on holiday"
+        is_of_it = is_short and (follows or is_place) and _is_about_it(clause.words[: start + 1])
         is_aside = start > 0 and (is_of_it or _is_stored(clause.words[start:]))
         if is_aside and len(clauses) > 1:
             continue
@@ -319,7 +330,7 @@ def _is_heading(clause: _Clause) -> bool:
         ":" in clause.mark
         and len(words) <= MAX_HEADING_WORDS
         and (
-            len(words[0]) == len(words) == 1
+            (len(words) == 1 and (len(words[0]) == 1 or words[0] in _LABELS))
             or not PICTURE_NOUNS.isdisjoint(words)
             or (len(words) > 1 and all(map(is_talk, words)))
             or words[-1] in _TO_BE | {"it", "this", "follows", "below", "reads", "says"}
@@ -347,7 +358,7 @@ def _is_signature(clause: _Clause, text: str) -> bool:
     return len(clause.words) <= 2 and all(text[start].isupper() for start, _ in clause.spans)
 
 
-def _says_nothing(words: Sequence[str], *, follows: bool, is_whole: bool) -> bool:
+def _says_nothing(words: Sequence[str], *, follows: bool, is_whole: bool) -> bool:  # noqa: PLR0911 (one return a kind)
     """Whether a clause is none of the description; `follows`: one with a description was before it, `is_whole`: it is a
     sentence, or stands in brackets."""
     if len(words) <= MAX_CALLED_WORDS and words[0] in OPENINGS and sum(not is_talk(word) for word in words) == 1:
@@ -356,10 +367,14 @@ def _says_nothing(words: Sequence[str], *, follows: bool, is_whole: bool) -> boo
         return True  # "my dear friend"
     if follows and words[0] in _SIGNED and words[0] in CLOSINGS and len(words) <= MAX_NOUN_PHRASE_WORDS:
         return True  # "thanks a million"
-    if follows and is_of(words[0], _IT) and _would_be(words) and len(words) <= MAX_NOUN_PHRASE_WORDS + 2:
+    if words in (("morning",), ("afternoon",)) and not follows:
+        return True
+    if follows and is_of(words[0], _IT) and _would_be(words) and len(words) <= 2 * MAX_NOUN_PHRASE_WORDS:
         return True  # "that'd be fab"
     if words[:2] == ("to", "be") and len(words) <= MAX_CALLED_WORDS + 1:
         return True  # "to be honest"
+    if follows and is_whole and is_of(words[0], SUBJECTS) and words[2:3] == ("it",):
+        return True  # "I deleted it by accident"
     strange = [at for at, word in enumerate(words) if not is_talk(word) and not _is_speakers(words, at)]
     if strange:
         is_aside = (words[0] in _ASIDE and _has_speaker_acting(words)) or (
@@ -370,14 +385,19 @@ def _says_nothing(words: Sequence[str], *, follows: bool, is_whole: bool) -> boo
         return is_aside and len(strange) == 1 and not _find_beginning(words, follows=False)
     if is_whole and len(words) == 1 and (words[0] in SOMEBODY or words[0] in ASKING_NOUNS):
         return True
-    if is_whole and len(words) > 1 and words[0] not in ("one", "some", "no", "i.e") and OTHERS.isdisjoint(words):
+    is_joined = words[0] in PREPOSITIONS or words[0] in ("one", "some", "no", "while", "as", "i.e")
+    is_phrase = not any(
+        is_of(word, _VERBS | AUXILIARIES | SPEAKERS | PICTURE_NOUNS | STANDING_FOR_PICTURES) for word in words
+    )
+    if is_whole and len(words) > 1 and not is_joined and not is_phrase and OTHERS.isdisjoint(words):
         return True
     return _speaks(words, follows=follows) or _is_afterthought(words)
 
 
 def _would_be(words: Sequence[str]) -> bool:
-    return any(words[at : at + 1] in (("be",), ("do",), ("help",)) for at in (1, 2)) and (
-        words[0].endswith(("'d", "'ll")) or words[1] in ("would", "will", "should", "might", "could")
+    return any(
+        (is_of(first, _WOULD) or first.endswith(("'d", "'ll"))) and second in ("be", "do", "help")
+        for first, second in pairwise(words)
     )
 
 
@@ -386,11 +406,12 @@ def _is_speakers(words: Sequence[str], at: int) -> bool:
     if at == 0 or words[at - 1] not in ("my", "our") or at + 1 >= len(words):
         return False
     following, next_one = words[at + 1], words[at + 2] if at + 2 < len(words) else ""
-    is_of_it = next_one in ("it", "that", "this") or (not next_one and not PICTURE_NOUNS.isdisjoint(words[:at]))
+    is_of_it = next_one in ("it", "that", "this")
+    is_of_it = is_of_it or (next_one in ("", "of", "with", "where") and not PICTURE_NOUNS.isdisjoint(words[:at]))
     return following in _TELLING or (is_of(following, _VERBS) and is_of_it)
 
 
-def _speaks(words: Sequence[str], *, follows: bool) -> bool:
+def _speaks(words: Sequence[str], *, follows: bool) -> bool:  # noqa: PLR0911 (one return a kind)
     """Whether somebody speaks in a clause of such words, or is spoken to, of the search or of the picture as such."""
     if not (COURTESIES | NEVER_SEEN).isdisjoint(words) or words[0] in ("me", "us"):
         return True
@@ -400,6 +421,10 @@ def _speaks(words: Sequence[str], *, follows: bool) -> bool:
         b in ("me", "us") and a in _GOES_TO_SPEAKER | {"for", "to"} for a, b in pairwise(words)
     ):
         return True
+    if words[0] in ("from", "on", "in") and words[-1] in _STORES | PICTURE_NOUNS and len(words) > 2:
+        return words[1] in ("my", "our", "your")
+    if not follows and all(map(_says_no_looks, words)) and not ADJECTIVES.isdisjoint(words):
+        return True  # "just curious"
     if not follows:
         named = PICTURE_NOUNS | ASKING_NOUNS | ASKING_VERBS
         return words[0] in _IMPERATIVES or words[-1] in _TO_BE or not named.isdisjoint(words)
@@ -430,21 +455,29 @@ def _has_speaker_acting(words: Sequence[str]) -> bool:
 
 
 def _is_afterthought(words: Sequence[str]) -> bool:
-    """ "Or so", "that kind of thing", "as far as I know": no person of whom a description speaks does anything in it."""
+    """ "Or so", "that kind of thing", "as far as I know": nobody of whom a description speaks does anything in it."""
     if words == ("no",) or all(
         word in DISCOURSE or (word in ("no", "or") and len(words) > 1) or word in _RATHER for word in words
     ):
         return True
     first, second = words[0], words[1] if len(words) > 1 else ""
+    if is_of(first, _IT) and (second or "'" in first) and all(map(_says_no_looks, words[1:])):
+        return True  # "it was", before a fact; "it's urgent"
+    if first == "the" and words[-1] in ("one", "ones") and "other" not in words:
+        return True
     is_begun = (
         is_of(first, THIS_OR_SO)
-        or (first, second) in (("at", "least"), ("the", "one"), ("the", "ones"), ("more", "or"))
+        or (first, second) in (("at", "least"), ("more", "or"), ("not", "that"), ("not", "this"), ("not", "those"))
         or (words[-1] in ("ago", "back") and not _TIMES.isdisjoint(words))
         or (first == "nothing" and second in ("else", "more", "special"))
         or (first in ("no", "not") and not ASKING_NOUNS.isdisjoint(words))
         or (first == "as" and second in ("far", "it", "that", "said", "described", "mentioned", "always"))
     )
     return is_begun and OTHERS.isdisjoint(words) and not (first == "or" and second not in _OR_SO)
+
+
+def _says_no_looks(word: str) -> bool:
+    return is_of(word, AUXILIARIES) or word in ADVERBS or word in ADJECTIVES - _VISIBLE
 
 
 # -- beginnings
@@ -467,7 +500,8 @@ def _find_beginning(words: Sequence[str], *, follows: bool) -> int:
             is_called = before in OPENINGS and (after in _IMPERATIVES or is_of(after, AUXILIARIES | SUBJECTS))
             if not is_called:
                 break
-        if word in OTHERS or (word in SOMEBODY and not _is_asked(before, after)):
+        is_anyone = at == 0 and word in ("anyone", "anybody")
+        if word in OTHERS or (word in SOMEBODY and not is_anyone and not _is_asked(before, after)):
             break
         owns = word in PICTURE_NOUNS and before in ("my", "our", "your")
         speaks |= is_of(word, SUBJECTS) or word in SOMEBODY or owns or _is_speakers(words, at)
@@ -482,7 +516,7 @@ def _find_beginning(words: Sequence[str], *, follows: bool) -> int:
         elif _asks(words, at, end, speaks=speaks, follows=follows) or ((end or speaks) and _goes_through(words, at)):
             end = at + 1
     end = end or _find_end_of_telling(words)
-    leads = range(max(end, 1), min(end + 7, len(words))) if end or is_of(words[0], SUBJECTS) else ()
+    leads = range(max(end, 1), min(end + 9, len(words))) if end or is_of(words[0], SUBJECTS) else ()
     if at := next((at for at in leads if _orders(words, at)), 0):
         end = at + 1 + _find_beginning(words[at + 1 :], follows=False)
     end = _skip_linkers(words, end) if end else 0
@@ -491,6 +525,8 @@ def _find_beginning(words: Sequence[str], *, follows: bool) -> int:
 
 def _orders(words: Sequence[str], at: int) -> bool:
     """ "And find", "to search": wherever it stands after the words of somebody who speaks."""
+    if (words[at - 1], words[at]) in _SEARCHING_PAIRS and at > 1:
+        return is_of(words[at - 2], SUBJECTS) or words[at - 2] in ("and", "to")
     is_led = words[at - 1] in ("and", "to", "so", "but") or is_of(words[at - 1], SUBJECTS)
     return words[at] in ASKING_VERBS and is_led and at + 1 < len(words)
 
@@ -510,7 +546,9 @@ def _is_asked(before: str, after: str) -> bool:
     return is_of(before, AUXILIARIES) or after in _TELLING or after in _HAVING
 
 
-def _asks(words: Sequence[str], at: int, end: int, *, speaks: bool, follows: bool) -> bool:  # noqa: PLR0911 (one return a kind)
+def _asks(  # noqa: PLR0911, PLR0912 (one return a kind)
+    words: Sequence[str], at: int, end: int, *, speaks: bool, follows: bool
+) -> bool:
     """Whether what asks, or tells of the search, reaches to a word."""
     word, before, after = words[at], words[at - 1] if at else "", words[at + 1] if at + 1 < len(words) else ""
     begins = at == 0 or before in COURTESIES or before in VOCATIVES or before in ADVERBS
@@ -542,9 +580,13 @@ def _asks(words: Sequence[str], at: int, end: int, *, speaks: bool, follows: boo
         return True
     if word == "there" and is_of(before, AUXILIARIES):
         return True
-    if word in _TO_BE and before == "there" and not PICTURE_NOUNS.isdisjoint(words[:at]):
+    if word in _TO_BE and before == "there" and (not PICTURE_NOUNS.isdisjoint(words[:at]) or word in ("was", "were")):
         return True
-    if word == "about" and before in ("what", "how"):
+    if before in ASKING_NOUNS and word in OTHER_NOUNS and after in _TO_BE:
+        return True  # "the search term is"
+    if word in _TO_BE and words[:at] == ("the", "scene"):
+        return True
+    if word == "about" and (before in ("what", "how") or (is_of(before, _TO_BE) and is_of(words[0], _IT))):
         return True
     if words[0] == "it" and at and all(is_of(one, AUXILIARIES) or one in ADVERBS for one in words[1 : at + 1]):
         return True
@@ -559,14 +601,18 @@ def _asks(words: Sequence[str], at: int, end: int, *, speaks: bool, follows: boo
     return word in ASKING_VERBS or (word in ASKING_NOUNS and (speaks or after in LINKERS))
 
 
-def _find_connector(words: Sequence[str], at: int, *, speaks: bool, follows: bool) -> int | None:
+def _find_connector(  # noqa: PLR0911, PLR0912 (one return a kind)
+    words: Sequence[str], at: int, *, speaks: bool, follows: bool
+) -> int | None:
     """Where the description begins that a word for the picture leads to; None: that word may be part of one."""
     word, before = words[at], words[at - 1] if at else ""
     is_picture = word in PICTURE_NOUNS
     is_pointed_at = (
         before in _POINTING or before in ("there", "have", "got", "find", "see") or before in ADJECTIVES or speaks
     )
-    if word == "those" and at == 0 and not follows:
+    if words[at + 1 : at + 3] in (("in", "here"), ("in", "there")):
+        at += 2
+    if at == 0 and not follows and (word == "those" or (word == "one" and words[1:2] in (("with",), ("where",)))):
         is_pointed_at = True
     elif not is_picture and (word not in STANDING_FOR_PICTURES or (follows and not is_pointed_at)):
         return None
@@ -582,6 +628,8 @@ def _find_connector(words: Sequence[str], at: int, *, speaks: bool, follows: boo
     match following:
         case ["of", *_] if word in ("some", "any"):
             return None
+        case ["from", "a" | "an", *_] if speaks:
+            return at + 2
         case [first, *_] if first in _AFTER_PICTURE:
             return at + 2
         case ["that" | "which", second, *_] if second in _SHOWING or second in _TO_BE:
@@ -607,6 +655,7 @@ def _find_end_of_telling(words: Sequence[str]) -> int:
         connected = _find_connector(words, at, speaks=False, follows=False)
         before = [word for word in words[:at] if word not in DETERMINERS]
         has_speaker = any(is_of(word, SPEAKERS) or word in ASKING_VERBS for word in before)
+        has_speaker = has_speaker or is_of(words[0], AUXILIARIES - _OF_OTHERS | _TO_BE)
         is_taken = before and before[-1] in _TAKING and not any(is_of(word, SPEAKERS) for word in before[-2:])
         return 0 if connected is None or is_taken or not has_speaker else connected
     return 0
@@ -631,8 +680,12 @@ def _skip_linkers(words: Sequence[str], end: int) -> int:
         ):
             end += 3
             continue
-        if before in _LOOKING and "for" in words[end : end + 4] and not is_of(word, LINKERS):
-            end = words.index("for", end) + 1
+        target = words.index("for", end) if before in _LOOKING and "for" in words[end : end + 4] else end
+        if target > end and all(map(is_talk, words[end:target])):
+            end = target + 1  # "looking all day for"
+            continue
+        if before == "of" and word in ("them", "these", "those") and after in _TO_BE:
+            end += 1
             continue
         if word == "there" and after in _TO_BE - {"being"} and before not in ("if", "whether"):
             break  # "there is a dog" is how some describe
@@ -691,6 +744,8 @@ def _closes(tail: Sequence[str]) -> bool:  # noqa: PLR0911 (one return a kind)
         return len(tail) == 4 and tail[2] in ("the", "this", "that", "my")
     if first in VOCATIVES and second in CLOSINGS | VOCATIVES:
         return True
+    if first in _WOULD and second in ("be", "do", "help", "work", "suffice"):
+        return True
     acts = _has_speaker_acting(tail)
     if is_of(first, SUBJECTS):
         return acts
@@ -707,20 +762,19 @@ def _closes(tail: Sequence[str]) -> bool:  # noqa: PLR0911 (one return a kind)
         return owns and is_talk(tail[-1]) and (tail[-1] in PICTURE_NOUNS or tail[-1] in OTHER_NOUNS)
     if (first, second) in (("at", "least"), ("at", "some"), ("back", "then"), ("as", "far"), ("any", "idea")):
         return True
-    begins = is_of(
-        first, frozenset(("is", "was", "that", "which", "what", "as", "but", "because", "the", "how", "like"))
-    )
+    begins = is_of(first, list_words("is was that which what as but because the how like"))
     return begins and acts
 
 
 def _drop_noun_at_end(text: str) -> str:
     """ "Beach photos" are of a beach; "a woman takes photos" and "people pose for a group photo" are whole."""
     words = text.lower().replace("’", "'").split()
-    before = words[-2] if len(words) > 1 else "a"
-    if words[-1:] == [] or words[-1] not in PICTURE_NOUNS or before in _BEFORE_A_NOUN or before in NUMBER_WORDS:
+    if len(words) < 2 or words[-1] not in PICTURE_NOUNS:
         return text
-    is_short = len(words) <= MAX_NOUN_PHRASE_WORDS
-    if is_short:
+    before = words[-2]
+    if before in _BEFORE_A_NOUN or before in CONJUNCTIONS or before in NUMBER_WORDS or before in _OF_PEOPLE:
+        return text
+    if len(words) <= MAX_NOUN_PHRASE_WORDS:
         describes = not before.endswith(("ing", "s")) and not is_talk(before)
     else:
         is_kind = before in _KINDS_OF_PHOTOS or before.endswith("'s") or words[-1].startswith(("shot", "illustration"))

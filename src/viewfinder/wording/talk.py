@@ -11,7 +11,8 @@ import re
 from functools import lru_cache
 
 
-def _list_words(text: str) -> frozenset[str]:
+def list_words(text: str) -> frozenset[str]:
+    """A set of words that are parted by blanks."""
     return frozenset(text.split())
 
 
@@ -30,37 +31,37 @@ def _inflect(text: str) -> frozenset[str]:
     return frozenset(forms)
 
 
-PICTURE_NOUNS = _list_words("""
-    photo photos photograph photographs photography pic pics pix picture pictures image images img imgs shot
-    shots snap snaps snapshot snapshots foto fotos fotograf piccy piccie piccies photie illustration illustrations jpg
-    jpeg thumbnail thumbnails
+PICTURE_NOUNS = list_words("""
+    photo photos photograph photographs photography pic pics pix picture pictures image images img imgs shot shots
+    snap snaps snapshot snapshots foto fotos fotograf piccy piccie piccies photie illustration illustrations jpg jpeg
+    thumbnail thumbnails
 """)
 """The words for a picture as such."""
 
-STANDING_FOR_PICTURES = _list_words("one ones something anything some any time moment day stuff everything thing")
+STANDING_FOR_PICTURES = list_words("one ones something anything some any time moment day stuff everything thing")
 """Words that may stand for a picture: "the one with", "anything showing"."""
 
-DETERMINERS = _list_words("""
-    a an the that this these those some any all every each no another other more most many much few several both either
-    neither own same such which whichever whatever what
+DETERMINERS = list_words("""
+    a an the that this these those some any all every each no another other more most many much few several both
+    either neither own same such which whichever whatever what
 """)
 
-SPEAKERS = _list_words("""
+SPEAKERS = list_words("""
     i you we me us u ya ye my your our mine yours ours myself yourself yourselves ourselves i'm im i'd i'll i've ive
     we're we'd we've we'll you're you'd you've you'll youve lemme gimme wanna dunno y'all yall let's
 """)
-"""Words for who speaks and who is spoken to. Descriptions of pictures speak of neither, but to say whose something is."""
+"""Words for who speaks and who is spoken to. Descriptions of pictures only say with them whose something is."""
 
-SUBJECTS = SPEAKERS - _list_words("me us my your our mine yours ours myself yourself yourselves ourselves")
+SUBJECTS = SPEAKERS - list_words("me us my your our mine yours ours myself yourself yourselves ourselves")
 """Those of them that do something in a sentence."""
 
-OTHERS = _list_words("he she they him her them his their hers theirs himself herself themselves its itself")
+OTHERS = list_words("he she they him her them his their hers theirs himself herself themselves its itself")
 """Words for those of whom a description speaks."""
 
-SOMEBODY = _list_words("someone somebody anyone anybody everyone everybody")
+SOMEBODY = list_words("someone somebody anyone anybody everyone everybody")
 """Words for whoever may be there: in the picture, or among those who are asked."""
 
-AUXILIARIES = _list_words("""
+AUXILIARIES = list_words("""
     am is are was were be been being do does did done doing have has had having can could will would shall should may
     might must ought gotta gonna used cannot ain't aint isn't isnt aren't arent wasn't wasnt weren't werent don't dont
     doesn't doesnt didn't didnt haven't havent hasn't hasnt hadn't hadnt can't cant couldn't couldnt won't wont
@@ -68,130 +69,136 @@ AUXILIARIES = _list_words("""
     where's wheres who's whos how's hows let's lets
 """)
 
-LINKERS = _list_words("""
+LINKERS = list_words("""
     of with where when that which who whose whether if like about is are was were it to for but because so as though
-    although since be been being shows show showed showing shown depicting depicts depicted featuring features featured
-    containing contains contain including includes include has have had having there it's it'd its that's thats there's
-    theres follows following concerning regarding titled called named whereby wherein via re per than and w/ namely viz ie i.e
+    although since be been being shows show showed showing shown depicting depicts depicted featuring features
+    featured containing contains contain including includes include has have had having there it's it'd its that's
+    thats there's theres follows following concerning regarding titled called named whereby wherein via re per than
+    and w/ namely viz ie i.e
 """)
 """They stand between what asks and what is asked for; a description begins with none of them."""
 
-PREPOSITIONS = _list_words("""
-    of in on at by for from to with about around into onto over under through up down out off after before between among
-    amongst during until till via per within along across behind beside besides near
+PREPOSITIONS = list_words("""
+    of in on at by for from to with about around into onto over under through up down out off after before between
+    among amongst during until till via per within along across behind beside besides near
 """)
 
-CONJUNCTIONS = _list_words(
+CONJUNCTIONS = list_words(
     "and or but if because so though although while as than unless whereas plus nor n & cause cos"
 )
 
-ADVERBS = _list_words("""
-    just really still actually currently basically maybe perhaps probably possibly only then also too very quite rather
+ADVERBS = list_words("""
+    just really fairly absolutely relatively extremely incredibly awfully terribly genuinely undoubtedly supposedly
+    evidently still actually currently basically maybe perhaps probably possibly only then also too very quite rather
     pretty so well now again once twice ever never always already yet even almost nearly exactly precisely roughly
     approximately certainly definitely surely apparently presumably obviously honestly frankly literally simply
     specifically particularly especially mostly mainly generally usually sometimes often lately recently previously
-    originally earlier later ago afterwards someday sometime sometimes somewhere anywhere everywhere elsewhere somehow
-    anyhow anyway anyways otherwise instead else indeed however hopefully unfortunately sadly luckily vaguely clearly
+    originally earlier later ago afterwards someday sometime somewhere anywhere everywhere elsewhere somehow anyhow
+    anyway anyways otherwise instead else indeed however hopefully unfortunately sadly luckily vaguely clearly
     distinctly correctly rightly right far long away back here there together immediately urgently quickly quick fast
-    real straight high low sorta kinda somewhat slightly anymore longer less least more most likely unlikely next first last
-    finally lastly secondly further furthermore moreover all both bit little lot lots bunch couple few half
-    directly seriously truly strongly forward onward upon enough aside altogether badly bad desperately gladly happily greatly highly dearly super totally fully
-    entirely completely mine kind sort type kinds sorts today tonight tomorrow yesterday nowadays meanwhile altogether
-    forever everytime anytime whenever wherever whoever nothing how why what which who where when whether
+    real straight high low sorta kinda somewhat slightly anymore longer less least more most likely unlikely next
+    first last finally lastly secondly further furthermore moreover all both bit little lot lots bunch couple few half
+    directly seriously truly strongly forward onward upon enough aside altogether badly bad desperately gladly happily
+    greatly highly dearly super totally fully entirely completely mine kind sort type kinds sorts today tonight
+    tomorrow yesterday nowadays meanwhile forever everytime anytime whenever wherever whoever nothing how why what
+    which who where when whether
 """)
 
-OPENINGS = _list_words("""
-    hi hii hello helo hey heya hiya hallo howdy yo greetings excuse pardon welcome ah aha oh ooh oops ok okay okey k kk
-    alright yeah yea yep yes yup nah nope wow aw aww gosh damn dammit ugh phew hm hmm mm um umm uh uhm uhh er erm eh
-    fyi ps p.s btw omg omfg cc fwd re listen sorry sry soz apologies nvm good-day heh
+OPENINGS = list_words("""
+    hi hii hello helo hey heya hiya hallo howdy yo greetings excuse pardon welcome ah aha oh ooh oops ok okay okey k
+    kk alright yeah yea yep yes yup nah nope wow aw aww gosh damn dammit ugh phew hm hmm mm um umm uh uhm uhh er erm
+    eh fyi ps p.s btw omg omfg cc fwd re listen sorry sry soz apologies nvm good-day heh
 """)
 """Greetings and sounds with which people begin."""
 
-CLOSINGS = _list_words("""
+CLOSINGS = list_words("""
     please thanks thank thankyou thx thanx tnx tx ty tysm tyvm ta merci gracias danke pls plz plss pleas plis plse plx
-    kindly sorry sry soz regards rgds sincerely faithfully bye goodbye ciao lol lmao rofl haha hahaha hehe wtf tbh imo imho
-    afaik afair iirc idk idc ikr asap appreciated obliged xx xoxo cya ttyl tia bitte um umm uh uhm uhh er erm hm hmm ok okay yeah yep eh btw
+    kindly sorry sry soz regards rgds sincerely faithfully bye goodbye ciao lol lmao rofl haha hahaha hehe wtf tbh imo
+    imho afaik afair iirc idk idc ikr asap appreciated obliged xx xoxo cya ttyl tia bitte um umm uh uhm uhh er erm hm
+    hmm ok okay yeah yep eh btw
 """)
 """Thanks, requests and sounds with which people end."""
 
-VOCATIVES = _list_words("""
-    mate mates dude bro bruv buddy folks sir madam ma'am siri alexa google cortana bixby chatgpt bot assistant viewfinder
-    dear amigo cheers respected all everyone everybody there
+VOCATIVES = list_words("""
+    mate mates dude bro bruv buddy folks sir madam ma'am siri alexa google cortana bixby chatgpt bot assistant
+    viewfinder dear amigo cheers respected all everyone everybody there
 """)
 """Whom one greets, and what is a greeting only beside another, or between marks."""
 
 COURTESIES = OPENINGS | CLOSINGS
 """All of these but whom one greets."""
 
-ADJECTIVES = _list_words("""
+ADJECTIVES = list_words("""
     old older oldest new newer newest nice nicer nicest good better best great lovely beautiful awesome amazing
     wonderful perfect fantastic favourite favorite fave particular specific certain special random recent latest last
     first next previous correct exact similar same whole full entire possible available able sure positive unsure glad
     happy grateful thankful interested curious keen desperate eager ready familiar vague clear short quick little lost
     missing following additional extra further only important urgent real late early soon brief simple easy hard
     difficult impossible useful helpful kind fine cool sweet ideal proper relevant suitable different single near far
-    long said aforementioned mentioned described wanted needed requested desired original precise faint dim hazy fuzzy strange weird odd crazy honest exact blunt fair fab ace
-    awkward silly stupid dumb wrong worth due forthcoming faithful
+    long said aforementioned mentioned described wanted needed requested desired original precise faint dim hazy fuzzy
+    strange weird odd crazy honest blunt fair fab ace awkward silly stupid dumb wrong worth due forthcoming faithful
 """)
 """They may stand before a word for pictures or for the search, or say how the speaker is."""
 
 ASKING_VERBS = _inflect("""
     find search seek fetch locate retrieve display browse recall recollect remember want need require request desire
     wish hope wonder ask query reminisce google hunt hunting identify
-""") | _list_words("found sought wanna lemme gimme thinking googling")
+""") | list_words("found sought wanna lemme gimme thinking googling")
 """Verbs that ask, or remember, by themselves."""
 
 OTHER_VERBS = _inflect("""
-    see look show give get bring send pull dig open pick hand pass point tell say describe help assist try think believe
-    guess suppose reckon assume mean know understand forget imagine picture visualize visualise swear bet like love
-    prefer fancy appreciate mind happen exist lose miss save store keep put upload download post share take shoot snap
-    capture make check track go come hear talk speak mention refer concern provide supply deliver offer use work let
-    call name remind ring serve receive write reply answer start begin continue stop wait hold hang spot recognise
+    see look show give get bring send pull dig open pick hand pass point tell say describe help assist try think
+    believe guess suppose reckon assume mean know understand forget imagine picture visualize visualise swear bet like
+    love prefer fancy appreciate mind happen exist lose miss save store keep put upload download post share take shoot
+    snap capture make check track go come hear talk speak mention refer concern provide supply deliver offer use work
+    let call name remind ring serve receive write reply answer start begin continue stop wait hold hang spot recognise
     recognize notice matter care figure trust buy scroll explain add rush bother ruin manage seem sound turn fit match
     depict feature contain include exhibit present thank greet hurry worry appear suggest recommend own belong depend
     clarify specify confirm confuse correct inform contact respond consider accept expect return thought end forward
-    apologise apologize regret owe beg dream bug wrack rack tag file label sort stick picture pic photograph film adore cherish print edit order publish crop
-    copy illustrate catch rely insist strike
-""") | _list_words("""
+    apologise apologize regret owe beg dream bug wrack rack tag file label sort stick pic photograph film adore
+    cherish print edit order publish crop copy illustrate catch rely insist strike
+""") | list_words("""
     saw seen shown gave given giving got gotten getting brought sent dug digging told said thought meant knew known
     understood forgot forgotten forgetting lost putting took taken taking shot made making went gone came coming heard
-    spoke spoken made kept wrote written writing began begun beginning held hung bought swore sworn let letting stuck
-    misplaced hitting planning stopping spotting tagging swearing betting snapping snapped tagged spotted stopped
-    do does have has had having done doing dunno
+    spoke spoken kept wrote written writing began begun beginning held hung bought swore sworn let letting stuck
+    misplaced hitting planning stopping spotting tagging swearing betting snapping snapped tagged spotted stopped do
+    does have has had having done doing dunno
 """)
 """Verbs of seeing, showing, getting, speaking, thinking and keeping."""
 
-ASKING_NOUNS = _list_words("""
+ASKING_NOUNS = list_words("""
     request requests question questions query search description descriptions desc detail details memory memories idea
-    ideas clue clues luck chance chances help favour favor trouble bother rush hurry copy version attempt task
-    mission match matches result results hits info information example examples sample hint hints recollection
-    recollections knowledge opinion imagination need wish criteria caption captions motif keyword keywords context guess lookup assistance advance consideration patience attention
-    reply answer response inquiry enquiry suggestion suggestions feedback comment comments thoughts confusion note notes
+    ideas clue clues luck chance chances help favour favor trouble bother rush hurry copy version attempt task mission
+    match matches result results hits info information example examples sample hint hints recollection recollections
+    knowledge opinion imagination need wish criteria caption captions motif keyword keywords context guess lookup
+    assistance advance consideration patience attention reply answer response inquiry enquiry suggestion suggestions
+    feedback comment comments thoughts confusion note notes feeling hunch inkling suspicion impression term
 """)
 """Nouns of searching, speaking and remembering."""
 
-OTHER_NOUNS = _list_words("""
-    kind kinds sort sorts type types thing things stuff case point fact way ways lines line time times while moment day
-    days week weeks month months year years age ages hour hours minute minutes second seconds sec secs bit lot
+OTHER_NOUNS = list_words("""
+    kind kinds sort sorts type types thing things stuff case point fact way ways lines line time times while moment
+    day days week weeks month months year years age ages hour hours minute minutes second seconds sec secs bit lot
     collection collections library album albums archive archives gallery galleries folder folders file files database
-    records record system storage disk drive cloud option options match matches result results hit hits list lists
-    title number end rest bunch couple matter reason reasons word words term terms text name names everything
-    all best wishes day english language mistake mistakes spelling grammar typo typos
-    difference sense business project presentation article blog website slide slides report work school homework
-    reference whom mind head dream message mail email subject body topic bell shame pity hell heck god goodness sake boss part peek glimpse glance bells million ton heap loads tons
+    records record system format quality resolution phone camera laptop storage disk drive cloud option options match
+    matches result results hit hits list lists title number end rest bunch couple matter reason reasons word words
+    term terms text name names everything all best wishes english language mistake mistakes spelling grammar typo
+    typos difference sense business project presentation article blog website slide slides report work school homework
+    reference whom mind head dream message mail email subject body topic bell shame pity hell heck god goodness sake
+    boss part scene peek glimpse glance bells million ton heap loads tons
 """)
 """Nouns that stand in requests, and seldom alone in descriptions."""
 
-DISCOURSE = _list_words("""
+DISCOURSE = list_words("""
     like well right wait so actually basically honestly literally look listen now then anyway anyways again also next
     first finally say see hold on one more time quick question long story short
 """)
 """Words that stand between marks and only keep the talk going."""
 
-NEVER_SEEN = _list_words("tomorrow asap urgently immediately")
+NEVER_SEEN = list_words("tomorrow asap urgently immediately")
 """No picture is described with them: they are of the search."""
 
-THIS_OR_SO = _list_words("that this or if any that's thats such something sth anything whatever")
+THIS_OR_SO = list_words("that this or if any that's thats such something sth anything whatever")
 """Words with which an afterthought may begin that has neither speaker nor verb: "or so", "that kind of thing"."""
 
 _CLITIC = re.compile(r"(?:n['’]t|['’](?:m|re|s|ve|ll|d|all))$")
@@ -199,8 +206,8 @@ _DRAWN_OUT = re.compile(r"([a-z])\1{2,}")
 
 _CLOSED = (
     PICTURE_NOUNS | STANDING_FOR_PICTURES | DETERMINERS | SPEAKERS | OTHERS | SOMEBODY | AUXILIARIES | LINKERS
-    | PREPOSITIONS | CONJUNCTIONS | ADVERBS | COURTESIES | VOCATIVES | DISCOURSE | ADJECTIVES | ASKING_VERBS | OTHER_VERBS | ASKING_NOUNS
-    | OTHER_NOUNS | NEVER_SEEN | THIS_OR_SO
+    | PREPOSITIONS | CONJUNCTIONS | ADVERBS | COURTESIES | VOCATIVES | DISCOURSE | ADJECTIVES | ASKING_VERBS
+    | OTHER_VERBS | ASKING_NOUNS | OTHER_NOUNS | NEVER_SEEN | THIS_OR_SO
 )  # fmt: skip
 
 

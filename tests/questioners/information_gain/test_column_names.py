@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from viewfinder.conversation import Answer, Question
 from viewfinder.questioners.base import Candidates
 from viewfinder.questioners.information_gain.column_names import (
     column_words,
@@ -10,7 +11,7 @@ from viewfinder.questioners.information_gain.column_names import (
     is_same_topic,
     write_column_question,
 )
-from viewfinder.questioners.information_gain.questioner import column_options
+from viewfinder.questioners.information_gain.questioner import MAX_VALUES_SEARCHED, InformationGain, column_options
 
 
 @pytest.mark.parametrize(
@@ -79,3 +80,23 @@ def test_a_plural_with_whole_numbers_is_counted() -> None:
     assert write_column_question("objects", {"3", "5"}) == "How many objects are there?"
     assert write_column_question("main_objects", {"3", "5"}) == "How many main objects are there?"
     assert write_column_question("objects", {"a cup", "a chair"}) == "Which objects is it?"
+
+
+def places(*turns: Answer) -> Candidates:
+    """More cities than are searched for what was said, three pictures each, in ten regions."""
+    count = MAX_VALUES_SEARCHED + 10
+    city_c = np.repeat(np.arange(count, dtype=np.int32), 3)
+    cities, regions = tuple(f"City {at}" for at in range(count)), tuple(f"Region {at}" for at in range(10))
+    settled = frozenset(turn.question.attribute for turn in turns if turn.question.attribute)
+    columns = {"city": (cities, city_c), "region": (regions, (city_c % 10).astype(np.int32))}
+    chances_c = np.full(len(city_c), 1 / len(city_c))
+    return Candidates(chances_c, np.zeros((len(city_c), 2)), columns=columns, settled=settled, turns=turns)
+
+
+def test_what_follows_from_an_answer_is_not_asked_in_a_library_of_any_size() -> None:
+    asked = Question("In which city is it?", ("City 1", "something else"), attribute="city")
+    assert InformationGain().ask(places()) is not None
+    assert InformationGain().ask(places(Answer(asked, "City 1"))) is None
+    # None of the choices was right: the region is still open.
+    region = InformationGain().ask(places(Answer(asked, "something else")))
+    assert region is not None and region.attribute == "region"

@@ -20,7 +20,7 @@ from itertools import islice, pairwise
 import numpy as np
 from jaxtyping import Float, Int
 
-from viewfinder.conversation import Question
+from viewfinder.conversation import Answer, Question
 from viewfinder.encoders.tags import TagGroup, TagVectors
 from viewfinder.questioners.base import Candidates, Column
 from viewfinder.questioners.information_gain.caption_options import caption_options
@@ -60,7 +60,7 @@ from viewfinder.questioners.trained import TrainedQuestions
 from viewfinder.wording.choices import find_choices
 from viewfinder.wording.numbers import parse_number
 from viewfinder.wording.phrases import PhraseIndex
-from viewfinder.wording.replies import DONT_KNOW, SOMETHING_ELSE
+from viewfinder.wording.replies import DONT_KNOW, NO_VALUES, SOMETHING_ELSE
 from viewfinder.wording.stems import stem
 
 ORDER = ("column", "caption", "trained", "open", "photograph", "tag")
@@ -389,11 +389,22 @@ def is_column_mentioned(name: str, view: Candidates, said: PhraseIndex) -> bool:
     values, codes_c = view.columns[name]
     if any(said.contains(value) for value in values):
         return True
+    unanswered = _list_unanswered(view)
     return any(
         column_dependence(codes_c, given_c) >= IMPLIED
         for other, (given, given_c) in view.columns.items()
-        if other != name and len(given) <= MAX_VALUES_SEARCHED and not is_record_column(other)
-        if any(is_same_topic(other, done) for done in view.settled) or any(said.contains(value) for value in given)
+        if other != name and not is_record_column(other)
+        if any(is_same_topic(other, done) for done in view.settled - unanswered)
+        or (len(given) <= MAX_VALUES_SEARCHED and any(said.contains(value) for value in given))
+    )
+
+
+def _list_unanswered(view: Candidates) -> frozenset[str]:
+    """The attributes of questions to which none of the choices was the answer: from these nothing follows."""
+    return frozenset(
+        turn.question.attribute
+        for turn in view.turns
+        if isinstance(turn, Answer) and turn.question.attribute and turn.text.casefold() in NO_VALUES
     )
 
 

@@ -9,6 +9,7 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
+from datetime import date
 from typing import Any
 
 from sqlalchemy import Float, Select, Text, and_, bindparam, case, exists, func, select, tuple_
@@ -295,7 +296,7 @@ _SAID = select(NODES.c.number, NODES.c.request, NODES.c.replay).where(
     NODES.c.session == bindparam("of"), NODES.c.key == bindparam("by")
 )
 _NODES_SINCE = (
-    select(NODES.c.number, NODES.c.parent, NODES.c.turn, NODES.c.shown, NODES.c.asked)
+    select(NODES.c.number, NODES.c.parent, NODES.c.turn, NODES.c.shown, NODES.c.asked, NODES.c.at)
     .where(NODES.c.session == bindparam("of"), NODES.c.number > bindparam("since"))
     .order_by(NODES.c.number)
 )
@@ -327,10 +328,11 @@ def _read_node(nodes: Sequence[Node], node: Mapping[str, Any], id: str) -> Node:
         question = _read_question(node["asked"])
         # Each id is held once for all conversations, not once for each.
         shown = tuple(map(sys.intern, node["shown"]))
-        read = replace(next_node(nodes, turn_from_json(node["turn"])), shown=shown, asked=question)
+        day = date.fromtimestamp(node["at"]).isoformat()
+        read = replace(next_node(nodes, turn_from_json(node["turn"])), shown=shown, asked=question, day=day)
         if (read.number, read.parent) != (node["number"], node["parent"]):
             raise ValueError(f"it follows turn {read.parent}, not {node['parent']}")
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, OverflowError, OSError) as error:
         raise DatabaseError(
             f"turn {node['number']} of the conversation {id} is damaged in the database: {error}"
         ) from error
