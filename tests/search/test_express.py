@@ -23,6 +23,7 @@ from viewfinder.search.grounding import compare_crops
 from viewfinder.search.index_files import choose_sayings, queries_like
 from viewfinder.search.near_scores import IndexedPictures, NearScores
 from viewfinder.search.own_scale import FEATURES, SMALL, OwnJudgement, curves_for, measure_length, read_curves
+from viewfinder.search.raw_vectors import Companion
 from viewfinder.session.session import Session
 from viewfinder.testing import COLOURS, ColourEncoder, TinyRaw, tiny_snapshot
 
@@ -146,7 +147,8 @@ def test_nothing_is_said_more_rarely_in_small_libraries_and_with_other_encoders(
 def test_the_starter_beside_another_encoder_knows_which_words_are_rare() -> None:
     def rareness(text: str, *, beside: bool) -> float:
         gallery = gallery_of(Dim())
-        gallery.starter_raw = TinyRaw(LOOKS, raw_version=StarterEncoder.raw_version) if beside else None
+        raw = TinyRaw(LOOKS, raw_version=StarterEncoder.raw_version)
+        gallery.companion = Companion(raw, StarterEncoder) if beside else None
         judged = gallery.judge((text,), Query(()), gallery.scores(Query(())))
         assert isinstance(judged, OwnJudgement)
         return float(judged.features_f[FEATURES.index("rare")])

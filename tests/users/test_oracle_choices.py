@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from viewfinder.conversation import Question
 from viewfinder.data.truth import PictureTruth
 from viewfinder.encoders.tags import tag_groups
-from viewfinder.questioners import Candidates, InformationGain
+from viewfinder.questioners import Candidates
+from viewfinder.questioners.information_gain.questioner import InformationGain
 from viewfinder.users import Oracle
 from viewfinder.users.oracle import choose_answer
 from viewfinder.worlds.records import catalogue_row, picture_truth

@@ -8,7 +8,6 @@ from viewfinder.questioners.base import (
     PictureProjection,
     Questioner,
 )
-from viewfinder.questioners.information_gain.questioner import InformationGain
 from viewfinder.questioners.names import (
     PLUGINS,
     QUESTIONERS,
@@ -27,7 +26,6 @@ __all__ = [
     "Candidates",
     "Column",
     "Fallback",
-    "InformationGain",
     "Lookup",
     "NoQuestions",
     "PictureProjection",

@@ -18,10 +18,7 @@ from viewfinder.encoders.tags import TagVectors
 from viewfinder.errors import BadInput, ViewfinderError
 from viewfinder.plugins import Plugins, label_part
 from viewfinder.questioners.base import Candidates, NoQuestions, Questioner, check_question, prepare_questioner
-from viewfinder.questioners.information_gain.questioner import InformationGain
-from viewfinder.questioners.photographs import photograph_labels
 from viewfinder.questioners.so_far import ConversationSoFar
-from viewfinder.questioners.trained import load_trained_questions
 from viewfinder.weights import join_lists
 
 QuestionerFactory = Callable[[str, TagVectors | None], Questioner]
@@ -78,8 +75,19 @@ def _make_none(source: str, tags: TagVectors | None) -> Questioner:
     return NoQuestions()
 
 
+def _make_information_gain(source: str, tags: TagVectors | None) -> Questioner:
+    from viewfinder.questioners.information_gain.questioner import InformationGain
+
+    if not source:
+        return InformationGain(tags)
+    from viewfinder.questioners.trained import load_trained_questions
+
+    return InformationGain(tags, load_trained_questions(source))
+
+
 def _make_pool(source: str, tags: TagVectors | None) -> Questioner:
     from viewfinder.questioners.pool import REPEAT_SUFFIX, PoolQuestioner
+    from viewfinder.questioners.trained import load_trained_questions
 
     file = source or os.environ.get(QUESTIONS_VARIABLE, "").strip()
     if not file:
@@ -108,7 +116,7 @@ def _make_with_model(name: str, source: str, tags: TagVectors | None) -> Questio
             first = FewShotQuestioner(load_language_model(source))
     except BadInput as error:
         raise BadInput(f"the questioner {name} ({name}=SOURCE): {error}") from error
-    return Fallback(first, InformationGain(tags), may_stop=name == "unanswered")
+    return Fallback(first, _make_information_gain("", tags), may_stop=name == "unanswered")
 
 
 def _make_recorded(source: str, tags: TagVectors | None) -> Questioner:
@@ -123,7 +131,7 @@ def _make_recorded(source: str, tags: TagVectors | None) -> Questioner:
 
 
 QUESTIONERS: dict[str, QuestionerFactory] = {
-    "information_gain": lambda source, tags: InformationGain(tags, load_trained_questions(source) if source else None),
+    "information_gain": _make_information_gain,
     "llm": partial(_make_with_model, "llm"),
     "none": _make_none,
     "plugir": partial(_make_with_model, "plugir"),
@@ -183,6 +191,9 @@ def find_training_list(questioner: Questioner, raw_version: str) -> str | None:
     such raw vectors; "": unknown, None: it was not trained."""
     if isinstance(questioner, Fallback):
         return join_lists(*(find_training_list(one, raw_version) for one in (questioner.first, questioner.then)))
+    from viewfinder.questioners.information_gain.questioner import InformationGain
+    from viewfinder.questioners.photographs import photograph_labels
+
     if isinstance(questioner, InformationGain) and questioner.trained is None:
         labels = photograph_labels()
         return labels.trained_on if raw_version == labels.raw_version else None

@@ -791,11 +791,8 @@ class Gallery:
     def _common_words(self) -> Mapping[str, float]:
         """How common words are in captions: as the encoder knows it, or the starter that is kept beside it."""
         calibration = self.encoder.calibration
-        if calibration is None and self.starter_raw is not None and not self.scale.is_of_box:
-            # Not above: a server of another encoder would load it for nothing.
-            from viewfinder.encoders.starter import StarterEncoder
-
-            calibration = StarterEncoder().calibration
+        if calibration is None and self.companion is not None and not self.scale.is_of_box:
+            calibration = self.companion.encoder.calibration
         return {} if calibration is None else calibration.familiar
 
     # -- regions

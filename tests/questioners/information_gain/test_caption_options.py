@@ -8,13 +8,14 @@ import pytest
 
 from tests.stand_ins import NothingKnown
 from viewfinder.conversation import Say
-from viewfinder.questioners import Candidates, InformationGain
+from viewfinder.questioners import Candidates
 from viewfinder.questioners.information_gain.caption_options import (
     SURE,
     caption_options,
     presence_chances,
     write_thing_question,
 )
+from viewfinder.questioners.information_gain.questioner import InformationGain
 
 
 class Captioned(NothingKnown):

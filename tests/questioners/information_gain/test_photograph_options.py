@@ -11,8 +11,9 @@ from jaxtyping import Float32
 
 from tests.stand_ins import NothingKnown
 from viewfinder.conversation import Answer, Question, Say, Turn
-from viewfinder.questioners import Candidates, InformationGain
+from viewfinder.questioners import Candidates
 from viewfinder.questioners.information_gain.gains import Option
+from viewfinder.questioners.information_gain.questioner import InformationGain
 from viewfinder.questioners.photographs import (
     MAX_HELD,
     MAX_LABELS,

@@ -12,7 +12,8 @@ from jaxtyping import Float
 
 from viewfinder.conversation import Question
 from viewfinder.encoders.tags import TagVectors, tag_groups
-from viewfinder.questioners import Candidates, Column, InformationGain
+from viewfinder.questioners import Candidates, Column
+from viewfinder.questioners.information_gain.questioner import InformationGain
 from viewfinder.wording.values import find_values_meant
 
 WIDTH = 256
