@@ -92,6 +92,7 @@ _VISIBLE = list_words("""
 _WOULD = list_words("would will should might could may must")
 _RATHER = list_words("rather maybe perhaps hang hold on")
 _ASIDE = list_words("if as unless though although because since that's")
+_OF_THINKING = list_words("think believe guess know see say thought")
 _OF_SEEING = list_words("""
     think believe guess see saw know have had has there was show found shows took like love
 """)
@@ -107,6 +108,15 @@ _SOFTENING = list_words("""
     subject topic just only simply basically maybe perhaps probably possibly preferably ideally specifically
 """)
 """They may stand before a description that was asked for."""
+_IN_SENTENCES = _VERBS | AUXILIARIES | SPEAKERS | PICTURE_NOUNS | STANDING_FOR_PICTURES
+_COURTEOUS = COURTESIES | NEVER_SEEN
+_TOWARDS = _GOES_TO_SPEAKER | {"for", "to"}
+_INVISIBLE = ADVERBS | (ADJECTIVES - _VISIBLE)
+_OF_SPEAKERS = AUXILIARIES - _OF_OTHERS
+_INVERTED = _OF_SPEAKERS | _TO_BE
+"""Auxiliaries with which a question begins."""
+_BEGINNING_TO_SPEAK = AUXILIARIES | SUBJECTS
+_BETWEEN = ADVERBS | ADJECTIVES | CONJUNCTIONS
 _ENDS = re.compile(r"[.!?;()\[\]…—–|]|^-+$")
 _GREETED = list_words("morning evening afternoon day night")
 
@@ -153,6 +163,7 @@ _ORDERED = list_words("""
 """Words with which a description may go on after a word for the picture."""
 _SIGNED = list_words("thanks thank thx cheers regards sincerely faithfully yours wishes best ta love")
 """A name may stand after these."""
+_GREETING = VOCATIVES | ADJECTIVES | _SIGNED
 _OR_SO = list_words("something anything so sth whatever similar such thereabouts")
 _IF_ANY = list_words("any possible available there")
 _TRAILING = _list_phrases("""
@@ -305,12 +316,7 @@ def _drop_frames(clauses: Sequence[_Clause], text: str) -> list[_Clause]:
         if is_aside and len(clauses) > 1:
             continue
         end = _find_end(clause.words, is_framed=is_framed, begins=has_begun)
-        if (
-            not start
-            and end < len(clause.words)
-            and is_of(clause.words[0], AUXILIARIES - _OF_OTHERS | _TO_BE)
-            and end > 2
-        ):
+        if not start and end < len(clause.words) and is_of(clause.words[0], _INVERTED) and end > 2:
             start = 1  # "is a dog somewhere in your collection?"
             end = _find_end(clause.words[:end], is_framed=True, begins=has_begun)
         kept.append(clause.cut(start, end) if start < end else clause)
@@ -349,7 +355,10 @@ def _is_stored(words: Sequence[str]) -> bool:
 def _is_about_it(words: Sequence[str]) -> bool:
     """ "I need it for a card": what was described before is spoken of."""
     return any(
-        before not in _OF_SEEING and is_of(before, _VERBS) and word in ("it", "them") and not is_of(after, AUXILIARIES)
+        before not in _OF_THINKING
+        and is_of(before, _VERBS)
+        and word in ("it", "them")
+        and not is_of(after, AUXILIARIES)
         for before, word, after in zip(words, words[1:], words[2:], strict=False)
     )
 
@@ -386,9 +395,7 @@ def _says_nothing(words: Sequence[str], *, follows: bool, is_whole: bool) -> boo
     if is_whole and len(words) == 1 and (words[0] in SOMEBODY or words[0] in ASKING_NOUNS):
         return True
     is_joined = words[0] in PREPOSITIONS or words[0] in ("one", "some", "no", "while", "as", "i.e")
-    is_phrase = not any(
-        is_of(word, _VERBS | AUXILIARIES | SPEAKERS | PICTURE_NOUNS | STANDING_FOR_PICTURES) for word in words
-    )
+    is_phrase = not any(is_of(word, _IN_SENTENCES) for word in words)
     if is_whole and len(words) > 1 and not is_joined and not is_phrase and OTHERS.isdisjoint(words):
         return True
     return _speaks(words, follows=follows) or _is_afterthought(words)
@@ -413,13 +420,11 @@ def _is_speakers(words: Sequence[str], at: int) -> bool:
 
 def _speaks(words: Sequence[str], *, follows: bool) -> bool:  # noqa: PLR0911 (one return a kind)
     """Whether somebody speaks in a clause of such words, or is spoken to, of the search or of the picture as such."""
-    if not (COURTESIES | NEVER_SEEN).isdisjoint(words) or words[0] in ("me", "us"):
+    if not _COURTEOUS.isdisjoint(words) or words[0] in ("me", "us"):
         return True
-    if all(word in VOCATIVES | ADJECTIVES | _SIGNED for word in words):
+    if all(word in _GREETING for word in words):
         return True
-    if _has_speaker_acting(words) or any(
-        b in ("me", "us") and a in _GOES_TO_SPEAKER | {"for", "to"} for a, b in pairwise(words)
-    ):
+    if _has_speaker_acting(words) or any(b in ("me", "us") and a in _TOWARDS for a, b in pairwise(words)):
         return True
     if words[0] in ("from", "on", "in") and words[-1] in _STORES | PICTURE_NOUNS and len(words) > 2:
         return words[1] in ("my", "our", "your")
@@ -477,7 +482,7 @@ def _is_afterthought(words: Sequence[str]) -> bool:
 
 
 def _says_no_looks(word: str) -> bool:
-    return is_of(word, AUXILIARIES) or word in ADVERBS or word in ADJECTIVES - _VISIBLE
+    return is_of(word, AUXILIARIES) or word in _INVISIBLE
 
 
 # -- beginnings
@@ -490,14 +495,14 @@ def _find_beginning(words: Sequence[str], *, follows: bool) -> int:
         not follows
         and (
             words[0] in _LEFT_OUT_I
-            or is_of(words[0], AUXILIARIES - _OF_OTHERS)
+            or is_of(words[0], _OF_SPEAKERS)
             or (words[0] in _TO_BE and words[1:2] in (("it",), ("there",), ("this",), ("that",)))
         ),
     )
     for at, word in enumerate(words[:MAX_FRAME_WORDS]):
         before, after = words[at - 1] if at else "", words[at + 1] if at + 1 < len(words) else ""
         if not is_talk(word) and not _is_speakers(words, at):
-            is_called = before in OPENINGS and (after in _IMPERATIVES or is_of(after, AUXILIARIES | SUBJECTS))
+            is_called = before in OPENINGS and (after in _IMPERATIVES or is_of(after, _BEGINNING_TO_SPEAK))
             if not is_called:
                 break
         is_anyone = at == 0 and word in ("anyone", "anybody")
@@ -655,7 +660,7 @@ def _find_end_of_telling(words: Sequence[str]) -> int:
         connected = _find_connector(words, at, speaks=False, follows=False)
         before = [word for word in words[:at] if word not in DETERMINERS]
         has_speaker = any(is_of(word, SPEAKERS) or word in ASKING_VERBS for word in before)
-        has_speaker = has_speaker or is_of(words[0], AUXILIARIES - _OF_OTHERS | _TO_BE)
+        has_speaker = has_speaker or is_of(words[0], _INVERTED)
         is_taken = before and before[-1] in _TAKING and not any(is_of(word, SPEAKERS) for word in before[-2:])
         return 0 if connected is None or is_taken or not has_speaker else connected
     return 0
@@ -672,7 +677,7 @@ def _skip_linkers(words: Sequence[str], end: int) -> int:
             or (before, word) in _COMING_ACROSS
         )
         is_particle = is_particle or (word == "on" and before in ("have", "got", "info", "information"))
-        is_between = word != "next" and word in (ADVERBS | ADJECTIVES | CONJUNCTIONS) and after in LINKERS
+        is_between = word != "next" and word in _BETWEEN and after in LINKERS
         if (
             words[end : end + 2] in (("in", "my"), ("in", "our"))
             and words[end + 2] in _IN_MIND

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice, pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -46,14 +47,6 @@ from viewfinder.questioners.information_gain.gains import (
     known_answers_gain,
     two_step_gains,
 )
-from viewfinder.questioners.information_gain.trained_options import (
-    MIN_TRAINED_GAIN,
-    CandidatePredictions,
-    explained_share,
-    open_options,
-    predict_candidates,
-    trained_options,
-)
 from viewfinder.questioners.photographs import open_question, photograph_options
 from viewfinder.questioners.so_far import ConversationSoFar
 from viewfinder.questioners.trained import TrainedQuestions
@@ -62,6 +55,9 @@ from viewfinder.wording.numbers import parse_number
 from viewfinder.wording.phrases import PhraseIndex
 from viewfinder.wording.replies import DONT_KNOW, NO_VALUES, SOMETHING_ELSE
 from viewfinder.wording.stems import stem
+
+if TYPE_CHECKING:  # loaded where questions were trained: few libraries have any
+    from viewfinder.questioners.information_gain.trained_options import CandidatePredictions
 
 ORDER = ("column", "caption", "trained", "open", "photograph", "tag")
 """At equal gain what is known comes before what is guessed."""
@@ -118,9 +114,13 @@ class InformationGain:
         """
         if np.count_nonzero(view.probabilities_c) < 2:
             return None
-        known = None if self.trained is None else predict_candidates(view, self.trained)
+        known, least_gain = None, MIN_GAIN
+        if self.trained is not None:
+            from viewfinder.questioners.information_gain.trained_options import MIN_TRAINED_GAIN, predict_candidates
+
+            known = predict_candidates(view, self.trained)
+            least_gain = MIN_GAIN if known is None else MIN_TRAINED_GAIN
         so_far = ConversationSoFar.of(view)
-        least_gain = MIN_GAIN if known is None else MIN_TRAINED_GAIN
         worthwhile = (option for option in self.options(view, known) if option.gain >= least_gain)
         may_ask = (option for option in worthwhile if self._may_ask(option, view, so_far, known))
         best = [*islice(may_ask, WEIGHED)]
@@ -144,6 +144,8 @@ class InformationGain:
         elif self._is_of_photographs(view):
             found += photograph_options(view, holds_cl)
         if known is not None:
+            from viewfinder.questioners.information_gain.trained_options import open_options, trained_options
+
             found += [*trained_options(known), *open_options(view, known)]
         elif holds_cl is None:
             found += tag_options(view, self.tags)
@@ -180,7 +182,11 @@ class InformationGain:
         if not so_far.is_new(option.text):
             return False
         # A trained question may ask in other words for what was asked.
-        return option.source != "trained" or known is None or explained_share(option.table(), known.asked_ca) < ECHO
+        if option.source != "trained" or known is None:
+            return True
+        from viewfinder.questioners.information_gain.trained_options import explained_share
+
+        return explained_share(option.table(), known.asked_ca) < ECHO
 
 
 def _offer_choices(option: Option) -> tuple[str, ...]:
