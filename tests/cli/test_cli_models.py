@@ -147,6 +147,19 @@ def test_a_library_whose_model_is_gone_says_how_to_get_it_again(
     assert viewfinder("find", "red", "--library", library).code == 0
 
 
+def test_a_folder_that_is_called_like_a_short_name_comes_before_it(
+    viewfinder: Run, hub: Hub, clip: Path, drawn_pictures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "clip").mkdir()
+    command = ("add", drawn_pictures, "--library", tmp_path / "new", "--encoder", "clip", "--workers", "1")
+    assert "repeat with --yes to fetch it" in viewfinder(*command).err, "an empty folder is no model"
+    shutil.copytree(clip, tmp_path / "clip", dirs_exist_ok=True)
+    assert viewfinder(*command).code == 0
+    assert viewfinder("find", "red", "--library", tmp_path / "new").code == 0
+    assert hub.asked == []
+
+
 def test_a_torch_model_is_not_fetched_where_torch_is_not(
     viewfinder: Run, hub: Hub, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -137,7 +137,8 @@ def _take_encoder(folder: Path, encoder: str | None, *, yes: bool, as_json: bool
     from viewfinder.store.settings import SETTINGS, read_settings
 
     file = folder / SETTINGS
-    name = read_settings(file).encoder if encoder is None and file.exists() else encoder
+    made_with = read_settings(file).encoder if file.exists() else None
+    name = encoder if made_with is None else made_with  # another one is refused when the library is opened
     if name in (None, "starter") or is_here(name):
         return encoder
     if dry_run:

@@ -116,9 +116,15 @@ def find_snapshot(name: str, commit: str | None = None) -> Path | None:
     return folder if folder.is_dir() else None
 
 
+def names_folder(name: str) -> bool:
+    """Whether a name is that of a folder with a model in it, also where it is called like a model of the list."""
+    folder = Path(name).expanduser()
+    return folder.is_dir() and ((folder / "config.json").is_file() or bool(find_layout(folder)))
+
+
 def is_here(name: str) -> bool:
     """Whether a model is here with all that it needs; of other names than those of models: True."""
-    if find_model(name) is None and not is_hub_name(name):
+    if names_folder(name) or (find_model(name) is None and not is_hub_name(name)):
         return True
     folder = find_snapshot(name)
     return folder is not None and bool(find_layout(folder, split_precision(name)[1]))
@@ -140,7 +146,7 @@ def locate_model(name: str, commit: str | None = None) -> tuple[str, str | None]
         BadInput: a short name's model is not here.
     """
     listed = find_model(name)
-    if listed is None and not is_hub_name(name):
+    if names_folder(name) or (listed is None and not is_hub_name(name)):
         return name, None
     folder = find_snapshot(name, commit)
     if folder is None and listed is not None:
