@@ -1,6 +1,6 @@
 """A library: a folder on disk that holds what is known about a collection, and searches it.
 
-<library>/library.json   format, encoder, the active space and the one before it; a copy lies with the tables
+<library>/library.json   format, encoders, the active space and the one before it; a copy lies with the tables
           tables/        the store of record (Lance)
           snapshots/     what searching maps into memory; a cache
           heads/         heads tuned on the user's own captions
@@ -17,13 +17,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
+
 from viewfinder.conversation import Conversation, PictureId
-from viewfinder.encoders import Encoder, load_encoder
+from viewfinder.encoders import PLUGINS, Encoder, load_encoder, name_encoder
+from viewfinder.encoders.base import to_file_name
 from viewfinder.errors import (
     BadInput,
     EmptyQuery,
@@ -31,10 +35,12 @@ from viewfinder.errors import (
     LibraryError,
     NotALibrary,
     UnknownName,
+    ViewfinderError,
     check_path,
     check_type,
 )
 from viewfinder.pictures import BadFile, absolute_root
+from viewfinder.plugins import is_place_of_class
 from viewfinder.questioners import QuestionerChoice
 from viewfinder.retrievers import Composer, Retriever, RetrieverClass, load_retriever
 from viewfinder.search.gallery import Gallery
@@ -43,10 +49,21 @@ from viewfinder.search.index_files import read_card
 from viewfinder.search.library_index import LibraryIndex
 from viewfinder.search.listing import list_hits, order_by_date
 from viewfinder.search.near_scores import IndexedPictures
-from viewfinder.search.raw_vectors import check_fits
+from viewfinder.search.own_scale import name_sayings, read_sayings
+from viewfinder.search.raw_vectors import Companion, RawVectors, check_fits
 from viewfinder.session.session import Picture, Session, check_search, id_of, is_known
 from viewfinder.stopping import is_stop_asked
 from viewfinder.store.bucket import PULLING, URL_FILE, find_bucket, place_name
+from viewfinder.store.encoder_keeper import STARTER, EncoderInfo, EncoderKeeper
+from viewfinder.store.growing_arrays import map_rows
+from viewfinder.store.kept_encoders import (
+    SAME_WORDS,
+    Sameness,
+    accepts,
+    compare_encoder,
+    explain_mismatch,
+    reads_words_alike,
+)
 from viewfinder.store.objects import parse_url
 from viewfinder.store.regions import StoredVectors
 from viewfinder.store.reports import AddReport, FillReport, Progress, RepairReport
@@ -58,14 +75,21 @@ from viewfinder.store.rows import (
     to_frame,
     to_values,
 )
-from viewfinder.store.settings import LIBRARY_FORMAT, SETTINGS, Settings, add_roots, read_settings, write_settings
-from viewfinder.store.snapshot import Snapshot, read_generation
+from viewfinder.store.settings import (
+    FACTS_FORMAT,
+    SETTINGS,
+    KeptEncoder,
+    Settings,
+    add_roots,
+    read_settings,
+    write_settings,
+)
+from viewfinder.store.snapshot import DERIVED, Snapshot, read_generation
 from viewfinder.store.snapshot_files import load_snapshot
 from viewfinder.store.spaces import (
     build_space,
     complete_space,
     find_lacking,
-    has_old_space,
     has_space,
     is_sound_head,
     save_head,
@@ -77,7 +101,7 @@ from viewfinder.whole_files import PART, mark_file
 if TYPE_CHECKING:
     from viewfinder.encoders.starter.encoder import Head
     from viewfinder.session.session import OwnImage
-    from viewfinder.store.descriptions import Rows
+    from viewfinder.store.descriptions import PictureTable, Rows
     from viewfinder.store.ingest import Embedder
     from viewfinder.store.removal import Pruned
     from viewfinder.store.showing import ShownPicture
@@ -98,9 +122,11 @@ class Library:
         self._bucket = find_bucket(folder)
         self._closed = False
         self._store: Store | None = None
-        self._encoder: Encoder | None = None
-        self._raw_vectors: StoredVectors | None = None
+        self._encoders: dict[tuple[object, ...], Encoder] = {}
+        self._raw_vectors: dict[str, StoredVectors] = {}
         self._gallery: Gallery | None = None
+        self._taken: dict[str, set[str]] = {}  # versions that a library which cannot be written takes for its spaces
+        self._encoder_keeper = EncoderKeeper(_KeptEncoders(self))
         self._index = LibraryIndex(folder)
         self.left_out: tuple[BadFile, ...] = ()
         """Pictures that the last `prepare` could not process: one file of each, and the reason."""
@@ -114,7 +140,8 @@ class Library:
     def close(self) -> None:
         """Releases pictures and encoder. Open sessions go on until they next access the library."""
         self._closed = True
-        self._store = self._encoder = self._raw_vectors = self._gallery = None
+        self._store = self._gallery = None
+        self._encoders, self._raw_vectors = {}, {}
         self._index = LibraryIndex(self.folder)
 
     def __len__(self) -> int:
@@ -151,7 +178,7 @@ class Library:
             NotALibrary: the folder holds something else, or nothing and `create` is False.
             DamagedLibrary: there are tables but no library.json, or it is half repaired.
             NewerLibrary: it was written by a later viewfinder.
-            EncoderMismatch: it was made with another encoder than the one asked for.
+            EncoderMismatch: it is searched with another encoder than the one asked for.
         """
         if (bucket := find_bucket(folder)) is not None:
             bucket.refresh()
@@ -159,10 +186,10 @@ class Library:
         file = folder / SETTINGS
         if file.exists():
             settings = read_settings(file)
-            if encoder is not None and encoder != settings.encoder:
+            if encoder is not None and settings.encoder not in (encoder, name_encoder(encoder)):
                 raise EncoderMismatch(
                     f"{place_name(folder)} was made with the encoder {settings.encoder!r}, not {encoder!r}: "
-                    f"leave --encoder out, or make another library with --library"
+                    f"leave --encoder out, or `viewfinder add --encoder {encoder}` adds it beside"
                 )
             return Library(folder, settings)
         if any((folder / TABLES).glob("vectors.*")):
@@ -174,13 +201,15 @@ class Library:
             folder.is_dir() and all(it.name in interrupted or it.name.endswith(PART) for it in folder.iterdir())
         ):
             raise NotALibrary(f"{folder} holds other files: choose a new or empty folder for the library")
-        settings = Settings(encoder or "starter")
-        load_encoder(settings.encoder)  # a misspelt name is reported before anything is written
+        settings = Settings(STARTER if encoder is None else name_encoder(encoder))
+        loaded = load_encoder(settings.encoder)  # a misspelt name is reported before anything is written
         with Store.create(folder).writing():
             if file.exists():  # another process created it at the same time
                 return Library.open(folder, encoder=encoder)
             library = Library(folder, settings)
+            library._encoders[_key_encoder(settings.active)] = loaded
             library._save_settings(settings)
+            library._encoder_keeper.describe_active(loaded)
         return library
 
     # -- pictures
@@ -197,6 +226,8 @@ class Library:
         include: Sequence[str] = (),
         embedder: Embedder | None = None,
         leave_out: Sequence[str] | None = None,
+        encoder: str | None = None,
+        without_starter: bool = False,
         progress: Progress | None = None,
         note: Callable[[AddReport], None] = lambda report: None,
         should_stop: Callable[[], bool] = lambda: False,
@@ -216,12 +247,16 @@ class Library:
         batch and after each one.
         `leave_out` names facts of the files (`viewfinder.pictures.facts.model.NAMES`) that are not to be kept, from now
         on and of what is below the paths; `["none"]` keeps them all, None leaves this setting as it is.
+        `encoder` names the one with which the library is to be searched from then on: its vectors of all pictures are
+        made beside those there are, and once it lacks none the library switches to it (`use_encoder` switches back).
+        New pictures get vectors of all encoders of the library. Beside another encoder than the starter the raw
+        vectors of the starter are kept, for the systems that read them; `without_starter` leaves them out from now on.
 
-        Raises BadInput: there is no such path or fact, or a table is damaged.
+        Raises BadInput: there is no such path, fact or encoder, or a table is damaged. EncoderMismatch: the model of
+        the library's encoder was replaced by another one.
         """
         from viewfinder.pictures.scan import scan
-        from viewfinder.store.descriptions import check_tables, plan_tables, read_tables, record_tables
-        from viewfinder.store.ingest import Ingest
+        from viewfinder.store.descriptions import check_tables, read_tables
         from viewfinder.store.known_facts import parse_leave_out
 
         check_type("leave_out", leave_out, list, tuple, type(None))
@@ -242,41 +277,80 @@ class Library:
             listed = [it.path for it in scan(roots, follow_links=follow_links, include=include).files]
             if listed or not roots:  # else adding says that there are no pictures
                 check_tables(tables, self.store, listed)
+        check_type("encoder", encoder, str, type(None))
+        wanted = None if encoder is None else name_encoder(encoder)
+        adding = _Adding(roots, tables, follow_links, include, left_out, wanted)
         if dry_run:
-            kept_out = self.settings.leave_out if left_out is None else left_out
-            ingest = Ingest(self.store, self.encoder, follow_links=follow_links, include=include, leave_out=kept_out)
-            report = ingest.plan(roots)
-            if tables:
-                report.described, notes = plan_tables(tables, self.store, listed)
-                report.notes += notes
-            return report
-        self.encoder.pictures([])  # the first use loads a network, which must not happen under the lock
+            return self._plan_add(adding, listed)
+        self._load_networks(wanted)  # it takes seconds, which must not pass under the lock
         with self.store.writing():
             self._refresh_settings()
-            self._renew_space()
             self._take_facts(left_out)
-            report = AddReport()
-            if roots:
-
-                def acknowledged(done: int, total: int) -> None:
-                    # With the first batch: if this is cut short later, what is there can be searched.
-                    self._record_roots(roots)
-                    if progress is not None:
-                        progress(done, total)
-
-                ingest = Ingest(
-                    self.store, self.encoder, workers=workers, follow_links=follow_links, include=include,
-                    embedder=embedder, leave_out=self.settings.leave_out,
-                )  # fmt: skip
-                report = ingest.run(
-                    roots, progress=acknowledged, note=note, should_stop=lambda: should_stop() or is_stop_asked()
-                )
-            if tables and not report.stopped:
-                report.described, notes = record_tables(self.store, tables)
-                report.notes += notes
-            self._record_roots(roots)
+            if without_starter and not self.settings.without_starter:
+                self._save_settings(replace(self.settings, without_starter=True))
+            if wanted is not None:
+                self._encoder_keeper.want(wanted)
+            report = self._add_all(adding, workers, embedder, progress, note, lambda: should_stop() or is_stop_asked())
         if self.settings.space is not None:
-            self.gallery()
+            with suppress(EncoderMismatch):  # its model was replaced, and the one that is wanted lacks pictures
+                self.gallery()
+        return report
+
+    def _plan_add(self, adding: _Adding, listed: Sequence[Path]) -> AddReport:
+        """What adding would do; `listed`: the files that tables may be about."""
+        from viewfinder.store.descriptions import plan_tables
+        from viewfinder.store.ingest import Ingest
+
+        kept_out = self.settings.leave_out if adding.leave_out is None else adding.leave_out
+        ingest = Ingest(
+            self.store, self.encoder, follow_links=adding.follow_links, include=adding.include, leave_out=kept_out
+        )
+        report = ingest.plan(adding.roots) if adding.roots else AddReport()
+        if adding.wanted not in (None, self.settings.encoder):
+            report.notes.append(f"{adding.wanted} would get vectors of all pictures, then be searched with")
+        if adding.tables:
+            report.described, notes = plan_tables(adding.tables, self.store, listed)
+            report.notes += notes
+        return report
+
+    def _add_all(
+        self,
+        adding: _Adding,
+        workers: int | None,
+        embedder: Embedder | None,
+        progress: Progress | None,
+        note: Callable[[AddReport], None],
+        stop: Callable[[], bool],
+    ) -> AddReport:
+        """New pictures, then vectors that encoders lack, then tables; the caller holds the library for writing."""
+        from viewfinder.store.descriptions import record_tables
+        from viewfinder.store.ingest import Ingest
+
+        reader = self._find_reader(adding.wanted)
+        self._encoder_keeper.want_starter()
+        report, roots = AddReport(), adding.roots
+        if roots:
+
+            def acknowledged(done: int, total: int) -> None:
+                # With the first batch: if this is cut short later, what is there can be searched.
+                self._record_roots(roots, reader)
+                if progress is not None:
+                    progress(done, total)
+
+            beside = AddReport()
+            ingest = Ingest(
+                self.store, reader, workers=workers, follow_links=adding.follow_links, include=adding.include,
+                embedder=embedder, leave_out=self.settings.leave_out,
+                load_others=lambda: list(self._encoder_keeper.load_others(reader, beside)),
+            )  # fmt: skip
+            report = ingest.run(roots, progress=acknowledged, note=note, should_stop=stop)
+            report.notes += beside.notes
+        if not report.stopped:
+            self._encoder_keeper.complete(report, workers=workers, progress=progress, should_stop=stop)
+        if adding.tables and not report.stopped:
+            report.described, notes = record_tables(self.store, adding.tables)
+            report.notes += notes
+        self._record_roots(roots, reader)
         return report
 
     def describe(
@@ -376,7 +450,8 @@ class Library:
         """
         from viewfinder.store.repair import repair_library
 
-        return repair_library(folder, encoder, lambda settings: Library(folder, settings).encoder, progress)
+        named = None if encoder is None else name_encoder(encoder)
+        return repair_library(folder, named, lambda settings: Library(folder, settings).encoder, progress)
 
     def status(self) -> dict[str, Any]:
         """Counts, spaces and encoder, for people and programs."""
@@ -393,6 +468,7 @@ class Library:
             "facts_left_out": list(self.settings.leave_out),
             "failures": len(self.store.failures()),
             "encoder": self.settings.encoder,
+            "encoders": [self.settings.encoder, *(one.encoder for one in self.settings.others)],
             "space": self.space,
             "spaces": self.store.spaces(),
             "tuned": self.settings.head is not None,
@@ -501,33 +577,80 @@ class Library:
         tries again the pictures that were left out because their files could not be read. Raises EncoderMismatch.
         """
         filled = FillReport()
+        gallery = self.gallery()
+        raw: RawVectors | None = gallery.raw
         if (space := retriever.reads.space) is not None:
-            check_fits(space, self.gallery().raw)
-        if retriever.reads.regions:
-            filled = self._raw.fill(self.gallery().snapshot, progress)
-            self._raw.has_regions(self.gallery().snapshot)  # kept for the next conversation
+            raw = check_fits(space, gallery.find_raw(space.raw_version))
+        if retriever.reads.regions and isinstance(raw, StoredVectors):
+            filled = raw.fill(gallery.snapshot, progress)
+            raw.has_regions(self.gallery().snapshot)  # kept for the next conversation
         self.left_out = filled.left_out
         return filled
 
     def gallery(self) -> Gallery:
-        """The pictures as they are now; the same object until the library changes."""
+        """The pictures as they are now; the same object until the library changes.
+
+        Raises:
+            BadInput: there are none yet.
+            EncoderMismatch: the encoder is not the one that made their vectors.
+        """
         self._check_open()
         self._refresh_settings()
-        known = self._gallery  # read once: another thread may reset it
-        if known is None:  # other settings, which may name an earlier space, reset it
-            self._renew_space()
-        space = self.space
+        while True:
+            settings, known = self.settings, self._gallery  # read once: another thread may replace them
+            try:
+                if known is None:  # other settings, which may name an earlier space, reset it
+                    self._check_encoder(settings)
+                    settings = self.settings
+                found = self._find_gallery(settings, known)
+            except (LibraryError, UnknownName):  # another process may have switched, and forgotten what was active
+                self._refresh_settings()
+                if self.settings == settings:
+                    raise
+            else:
+                return found
+
+    def _find_gallery(self, settings: Settings, known: Gallery | None) -> Gallery:
+        """The gallery of these settings; `known` if that is it."""
+        space = self._find_space(settings)
         if space is None:
             raise BadInput(f"{place_name(self.folder)} holds no pictures yet: add some with `viewfinder add FOLDER`")
-        if known is None or known.snapshot.generation != read_generation(self.folder, space):
-            known = self._gallery = self.gallery_of(load_snapshot(self.folder, space))
+        encoder = self._load_kept(settings.active)
+        is_known = known is not None and known.encoder is encoder
+        if known is None or not is_known or known.snapshot.generation != read_generation(self.folder, space):
+            known = self._make_gallery(settings, load_snapshot(self.folder, space))
+            self._gallery = known
         return known
 
     def gallery_of(self, snapshot: Snapshot) -> Gallery:
-        """A present or earlier snapshot of the active space, seen through the encoder."""
-        gallery = Gallery(snapshot, self.encoder, self._raw, match_words=True)
+        """A present or earlier snapshot of the active space, seen through the encoder. Raises EncoderMismatch."""
+        return self._make_gallery(self.settings, snapshot)
+
+    def _make_gallery(self, settings: Settings, snapshot: Snapshot) -> Gallery:
+        """A snapshot seen through the encoder of these settings: the one place where they meet."""
+        kept = settings.active
+        encoder = self._load_kept(kept)
+        if encoder.version != snapshot.space and not self._takes(kept, snapshot.space, encoder):
+            raise explain_mismatch(replace(kept, raw=None, space=snapshot.space), encoder, Sameness.OTHER)
+        gallery = Gallery(snapshot, encoder, self._find_raw_vectors(encoder), match_words=True)
+        gallery.companion = self._find_companion(settings, encoder, snapshot)
         gallery.indexed = self._find_index(snapshot)
         return gallery
+
+    def _takes(self, kept: KeptEncoder, space: str, encoder: Encoder) -> bool:
+        """Whether a space, of another name than the encoder's version, was found to be of it."""
+        return (space == kept.space and accepts(kept, encoder)) or encoder.version in self._taken.get(space, ())
+
+    def _find_companion(self, settings: Settings, encoder: Encoder, snapshot: Snapshot) -> Companion | None:
+        """The starter beside another encoder, if its raw vectors are of all these pictures."""
+        kept = next((one for one in settings.others if one.encoder == STARTER and one.raw is not None), None)
+        if kept is None or kept.raw is None or kept.raw == encoder.raw_version:
+            return None
+        raw = self._raw_vectors.get(kept.raw)
+        if raw is None:
+            raw = StoredVectors(self.store, kept.raw, lambda: self._load_kept(kept))
+            self._raw_vectors[kept.raw] = raw
+        return Companion(raw, lambda: self._load_kept(kept)) if raw.is_of_all(snapshot) else None
 
     def build_index(self, report: Callable[[str], None] = lambda line: None) -> bool:
         """Makes or grows the index with which a large collection is searched; returns whether there was anything to do.
@@ -543,17 +666,21 @@ class Library:
 
     @property
     def encoder(self) -> Encoder:
-        """The encoder this library was made with, and its tuned head if it has one."""
+        """The encoder this library is searched with, and its tuned head if it has one."""
         self._check_open()
-        if (encoder := self._encoder) is None:  # read once: another thread may reset it
-            encoder = self._encoder = self._load_encoder(self.settings.head)
-        return encoder
+        return self._load_kept(self.settings.active)
 
     @property
     def _raw(self) -> StoredVectors:
         """The raw vectors of the pictures, which no head changes."""
-        if (raw := self._raw_vectors) is None:
-            raw = self._raw_vectors = StoredVectors(self.store, self.encoder)
+        return self._find_raw_vectors(self.encoder)
+
+    def _find_raw_vectors(self, encoder: Encoder) -> StoredVectors:
+        raw = self._raw_vectors.get(encoder.raw_version)
+        if raw is None:
+            raw = self._raw_vectors[encoder.raw_version] = StoredVectors(
+                self.store, encoder.raw_version, lambda: encoder
+            )
         return raw
 
     # -- spaces
@@ -561,9 +688,59 @@ class Library:
     @property
     def space(self) -> str | None:
         """The active space; None while there are no pictures."""
-        if self.settings.space is None and has_space(self.store, self.encoder):  # `add` died before it was recorded
-            return self.encoder.version
-        return self.settings.space
+        return self._find_space(self.settings)
+
+    def _find_space(self, settings: Settings) -> str | None:
+        if settings.space is None:
+            encoder = self._load_kept(settings.active)
+            if has_space(self.store, encoder):  # `add` died before it was recorded
+                return encoder.version
+        return settings.space
+
+    def encoders(self) -> list[EncoderInfo]:
+        """The encoders of the library, the one it is searched with first."""
+        self._refresh_settings()
+        return self._encoder_keeper.describe_all()
+
+    def use_encoder(self, name: str, *, progress: Progress | None = None) -> None:
+        """Switches to another encoder of the library, in one atomic step; vectors that it lacks are made first.
+
+        Open sessions go on with it at their next turn. `add(encoder=...)` adds an encoder that the library has not.
+
+        Raises:
+            UnknownName: the library has no such encoder.
+            EncoderMismatch: its model was replaced by another one.
+            LibraryError: it lacks pictures whose files are not there; the library stays as it is.
+        """
+        check_type("name", name, str)
+        with self.store.writing():
+            self._refresh_settings()
+            self._encoder_keeper.use(name, progress=progress)
+        if self.settings.space is not None:
+            self.gallery()
+
+    def forget_encoder(self, name: str) -> str:
+        """Forgets one of the encoders that the library is not searched with, and its vectors; returns its name.
+
+        Raises:
+            UnknownName: the library has no such encoder. BadInput: it is searched with it.
+        """
+        check_type("name", name, str)
+        with self.store.writing():
+            self._refresh_settings()
+            return self._encoder_keeper.forget(name)
+
+    def move_encoder(self, name: str, place: str | Path) -> str:
+        """Says where an encoder's model lies now: a folder, or a name on the hub; returns its new name.
+
+        Raises:
+            UnknownName: the library has no such encoder. EncoderMismatch: another model lies there; nothing is changed.
+        """
+        check_type("name", name, str)
+        check_type("place", place, str, Path)
+        with self.store.writing():
+            self._refresh_settings()
+            return self._encoder_keeper.move(name, str(place))
 
     def tune(
         self,
@@ -591,7 +768,7 @@ class Library:
     def use_head(self, head: Head) -> None:
         """Builds a space for a head of the starter beside the present one, from stored raw vectors; switches to it."""
         file = save_head(self.folder, head)
-        encoder = self._load_encoder(file)
+        encoder = self._load_kept(replace(self.settings.active, head=file))
         build_space(self.store, encoder)
         self.switch(encoder.version, file)
         self.gallery()
@@ -608,7 +785,7 @@ class Library:
         with self.store.writing():
             self._refresh_settings()
             if lacking := find_lacking(self.store, space):
-                complete_space(self.store, space, self._load_encoder(head), lacking)
+                complete_space(self.store, space, self._load_kept(replace(self.settings.active, head=head)), lacking)
             current = self.settings
             previous = None if current.space is None else (current.space, current.head)
             self._save_settings(replace(current, space=space, head=head, previous=previous))
@@ -627,11 +804,39 @@ class Library:
         if (known := self._gallery) is not None:
             self._index.build_soon(known, self.build_index)
 
-    def _record_roots(self, roots: Sequence[Path]) -> None:
+    def _load_networks(self, wanted: str | None) -> None:
+        """Loads the networks that read pictures for an `add`, as far as they can be loaded."""
+        try:
+            self.encoder.pictures([])
+        except ViewfinderError:
+            if wanted is None:
+                raise
+        if wanted is not None and wanted != self.settings.encoder:
+            kept = next((one for one in self.settings.others if one.encoder == wanted), KeptEncoder(wanted))
+            self._load_kept(kept).pictures([])
+
+    def _find_reader(self, wanted: str | None) -> Encoder:
+        """The encoder that reads new pictures: the active one, or the one that is wanted if that is another model now.
+
+        Raises EncoderMismatch.
+        """
+        try:
+            encoder = self.encoder
+            self._encoder_keeper.check_active(encoder)
+            self._encoder_keeper.describe_active(encoder)
+        except ViewfinderError:
+            kept = next((one for one in self.settings.others if one.is_wanted), None)
+            if wanted is None or kept is None:
+                raise
+            return self._load_kept(kept)
+        return self.encoder
+
+    def _record_roots(self, roots: Sequence[Path], reader: Encoder) -> None:
         """Records the space of the pictures and where they were added from, once there are any."""
         settings = add_roots(self.settings, [str(absolute_root(root)) for root in roots if root.is_dir()])
-        settings = replace(settings, space=self.encoder.version)
-        if settings != self.settings and has_space(self.store, self.encoder):
+        if settings.space is None and has_space(self.store, reader):
+            settings = replace(settings, space=reader.version)
+        if settings != self.settings and settings.space is not None:
             self._save_settings(settings)
 
     def _take_facts(self, leave_out: tuple[str, ...] | None) -> None:
@@ -639,26 +844,61 @@ class Library:
 
         The format first: an earlier viewfinder then says that it cannot read the library, whatever comes after.
         """
-        settings = replace(self.settings, format=LIBRARY_FORMAT)
+        settings = replace(self.settings, format=FACTS_FORMAT)
         if leave_out is not None:
             settings = replace(settings, leave_out=leave_out)
         if settings != self.settings:
             self._save_settings(settings)
         self.store.make_room_for_facts()
 
-    def _renew_space(self) -> None:
-        """If an untuned library has the space of an earlier viewfinder's head, builds that of the present one."""
-        if has_old_space(self.settings, self.encoder):
+    def _check_encoder(self, settings: Settings) -> None:
+        """Makes sure that the encoder is the one of the active space, and records what a new version of it is.
+
+        Raises EncoderMismatch.
+        """
+        kept, encoder = settings.active, self._load_kept(settings.active)
+        if accepts(kept, encoder) or encoder.version in self._taken.get(kept.space or "", ()):
+            return
+        try:
             with self.store.writing():
                 self._refresh_settings()
-                if has_old_space(self.settings, self.encoder):
-                    build_space(self.store, self.encoder)
-                    self._save_settings(replace(self.settings, space=self.encoder.version))
+                self._encoder_keeper.check_active(self.encoder)
+        except EncoderMismatch:
+            raise
+        except (LibraryError, OSError):  # it may only be read, or somebody else writes
+            sameness = compare_encoder(self.store, kept, encoder, self._reads_alike)
+            if sameness is not Sameness.RECOGNISED or kept.space is None:
+                raise
+            self._taken.setdefault(kept.space, set()).add(encoder.version)
 
-    def _load_encoder(self, head: str | None) -> Encoder:
-        if head is not None and not is_sound_head(self.folder / head):
-            raise explain_damage(self.folder, f"{head} is missing, or not as it was written")
-        return load_encoder(self.settings.encoder, head_file=None if head is None else self.folder / head)
+    def _reads_alike(self, kept: KeptEncoder, encoder: Encoder) -> bool | None:
+        """Whether an encoder reads words as the kept one did, which an earlier viewfinder kept beside a snapshot."""
+        if kept.said or kept.space is None:
+            return reads_words_alike(kept, encoder)
+        name = to_file_name(f"sayings-{name_sayings()}-{kept.space}")
+        for folder in (self.folder / "snapshots").glob("*"):
+            with suppress(OSError, ValueError):
+                before_nd = map_rows(folder / f"{DERIVED}{name}")[:MAX_COMPARED_SAYINGS]
+                now_nd = encoder.words(read_sayings()[: len(before_nd)])
+                return now_nd.shape == before_nd.shape and bool(np.abs(now_nd - before_nd).max() <= SAME_WORDS)
+        return None
+
+    def _load_kept(self, kept: KeptEncoder) -> Encoder:
+        """An encoder of the library, loaded once; only a new one is looked for on the hub."""
+        key = _key_encoder(kept)
+        if (encoder := self._encoders.get(key)) is not None:
+            return encoder
+        file = None if kept.head is None else self.folder / kept.head
+        if file is not None and not is_sound_head(file):
+            raise explain_damage(self.folder, f"{kept.head} is missing, or not as it was written")
+        if kept.pin is not None:
+            encoder = load_encoder(kept.encoder, head_file=file, pin=kept.pin)
+        elif (kept.raw is None and kept.space is None) or _is_in_package(kept.encoder):
+            encoder = load_encoder(kept.encoder, head_file=file)
+        else:  # of an earlier viewfinder: a folder's path as it was typed may be a stranger's name on the hub
+            encoder = load_encoder(kept.encoder, head_file=file, may_fetch=False)
+        self._encoders[key] = encoder
+        return encoder
 
     def _refresh_settings(self) -> None:
         """Another process may have switched spaces, which changes no table; checking the file takes 5 us."""
@@ -675,17 +915,71 @@ class Library:
 
     def _save_settings(self, settings: Settings) -> None:
         write_settings(self.folder, settings)
+        for kept in (settings.active, *settings.others):  # one that has just been pinned is the one that is loaded
+            unpinned = _key_encoder(replace(kept, pin=None))
+            if unpinned in self._encoders:
+                self._encoders.setdefault(_key_encoder(kept), self._encoders[unpinned])
         self._take_settings(settings)
         self._settings_mark = self._mark_settings()
 
     def _take_settings(self, settings: Settings) -> None:
-        """Goes on with other settings: what was loaded by those before is loaded again when it is needed."""
-        if settings.head != self.settings.head:
-            self._encoder = None
+        """Goes on with other settings; encoders that these do not name are let go."""
+        named = {_key_encoder(kept) for kept in (settings.active, *settings.others)}
+        self._encoders = {key: encoder for key, encoder in self._encoders.items() if key in named}
         self.settings, self._gallery = settings, None
 
     def _mark_settings(self) -> tuple[int, int]:
         return mark_file(f"{self.folder}/{SETTINGS}")
+
+
+@dataclass(frozen=True)
+class _Adding:
+    """What is to be added, as `Library.add` takes it; `wanted`: the encoder to be searched with from then on."""
+
+    roots: Sequence[Path]
+    tables: Sequence[PictureTable]
+    follow_links: bool
+    include: Sequence[str]
+    leave_out: tuple[str, ...] | None
+    wanted: str | None
+
+
+MAX_COMPARED_SAYINGS = 8
+"""Sayings that are read again to recognise how an encoder reads words."""
+
+
+def _key_encoder(kept: KeptEncoder) -> tuple[object, ...]:
+    """Identifies an encoder to be loaded."""
+    return kept.encoder, kept.head, None if kept.pin is None else (kept.pin.folder, kept.pin.commit)
+
+
+def _is_in_package(name: str) -> bool:
+    """Whether an encoder is no folder, nor of the hub."""
+    return name == STARTER or is_place_of_class(name) or name in PLUGINS.names()
+
+
+@dataclass(frozen=True)
+class _KeptEncoders:
+    """A library, for the keeper of its encoders."""
+
+    library: Library
+
+    @property
+    def store(self) -> Store:
+        return self.library.store
+
+    @property
+    def settings(self) -> Settings:
+        return self.library.settings
+
+    def save(self, settings: Settings) -> None:
+        self.library._save_settings(settings)
+
+    def load(self, kept: KeptEncoder) -> Encoder:
+        return self.library._load_kept(kept)
+
+    def reads_alike(self, kept: KeptEncoder, encoder: Encoder) -> bool | None:
+        return self.library._reads_alike(kept, encoder)
 
 
 @dataclass

@@ -97,7 +97,9 @@ class ColourEncoder:
         return mean_n.astype(np.float32)
 
 
-def load_colour_encoder(name: str, *, head_file: Path | None = None) -> ColourEncoder:
+def load_colour_encoder(
+    name: str, *, head_file: Path | None = None, pin: object = None, may_fetch: bool = True
+) -> ColourEncoder:
     """Stands in for `encoders.load_encoder`; a head file is a JSON list of three weights."""
     if head_file is None:
         return ColourEncoder(name)

@@ -208,7 +208,7 @@ def test_of_two_that_fill_one_waits_and_tells_how_far_the_other_is(bench: Bench)
 def test_raw_vectors_come_in_any_order_a_batch_at_a_time(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("viewfinder.store.regions.MAX_READ", 4)
     bench.fill()
-    raw = StoredVectors(bench.store, ColourEncoder())
+    raw = StoredVectors(bench.store, ColourEncoder().raw_version, ColourEncoder)
     assert isinstance(raw, RawVectors)
     ids = [bench.id_of(path) for path in reversed(bench.drawn)]
     parts = list(raw.batches(ids, regions=True))
@@ -220,13 +220,13 @@ def test_raw_vectors_come_in_any_order_a_batch_at_a_time(bench: Bench, monkeypat
 
 
 def test_whole_pictures_alone_need_no_regions(bench: Bench) -> None:
-    raw, ids = StoredVectors(bench.store, ColourEncoder()), sorted(bench.files())
+    raw, ids = StoredVectors(bench.store, ColourEncoder().raw_version, ColourEncoder), sorted(bench.files())
     [(global_bg, regions_bre)] = raw.batches(ids, regions=False)
     assert (global_bg.shape, regions_bre, bench.table.shape()) == ((6, 48), None, None)
 
 
 def test_regions_that_are_missing_are_made_before_they_are_read(bench: Bench) -> None:
-    raw = StoredVectors(bench.store, ColourEncoder())
+    raw = StoredVectors(bench.store, ColourEncoder().raw_version, ColourEncoder)
     [(_, regions_bre)] = raw.batches([bench.id_of(bench.drawn[0])], regions=True)
     assert regions_bre is not None
     np.testing.assert_array_equal(regions_bre[0], regions_in(bench.drawn[0]))
@@ -242,7 +242,9 @@ def test_regions_that_are_missing_are_made_before_they_are_read(bench: Bench) ->
 def test_where_nothing_can_be_read_there_are_zeros_of_the_right_shape(bench: Bench) -> None:
     ids = sorted(bench.files())
     shutil.rmtree(bench.folder)
-    [(_, regions_bre)] = StoredVectors(bench.store, ColourEncoder()).batches(ids, regions=True)
+    [(_, regions_bre)] = StoredVectors(bench.store, ColourEncoder().raw_version, ColourEncoder).batches(
+        ids, regions=True
+    )
     assert regions_bre is not None
     assert regions_bre.shape == (6, 36, 3)
     assert not regions_bre.any()

@@ -17,6 +17,7 @@ import typer
 from viewfinder.cli.chat import chat, demo
 from viewfinder.cli.data import construct, dialogues, world
 from viewfinder.cli.doctor import bench, doctor
+from viewfinder.cli.encoders import encoder
 from viewfinder.cli.ending import FAILED, INTERRUPTED, WRONG_USE, end_by, is_debugging, report_failure, silence_stdout
 from viewfinder.cli.evaluate import compare, evaluate
 from viewfinder.cli.library import add, failures, find, prune, remove, repair, show, status, tune, values, verify
@@ -37,6 +38,7 @@ VERBS = (
 
 for verb in VERBS:
     app.command(verb.__name__)(verb)
+app.add_typer(encoder)
 
 
 @app.callback(invoke_without_command=True)

@@ -56,7 +56,12 @@ def add(
     paths: Annotated[list[Path] | None, typer.Argument(metavar="PATH...", help="Folders and picture files.")] = None,
     *,
     library: LibraryOption = None,
-    encoder: Annotated[str | None, option("NAME|PATH", "The encoder of a new library. [default: starter]")] = None,
+    encoder: Annotated[
+        str | None, option("NAME|PATH", "The encoder to search with, once it has all pictures. [of a new one: starter]")
+    ] = None,
+    without_starter: Annotated[
+        bool, typer.Option("--without-starter", help="Keep no vectors of the starter beside another encoder's.")
+    ] = False,
     captions: Annotated[
         Path | None, option("TABLE|DIR", "Their captions: CSV, JSON, Parquet, a published set.")
     ] = None,
@@ -84,7 +89,7 @@ def add(
     Adding the same again takes in what is new, changed or moved. Nothing is ever removed (see `remove` and `prune`).
     """
     roots = list(paths or ())
-    if not roots and captions is None and catalogue is None:
+    if not roots and captions is None and catalogue is None and encoder is None:
         raise BadInput("nothing to add: name folders or picture files, or a table with --captions or --catalogue")
     from viewfinder.store.objects import is_gone, parse_address
 
@@ -98,10 +103,11 @@ def add(
         if dry_run:
             report = collection.add(
                 *roots, captions=captions, catalogue=catalogue, key=key, include=include or (), dry_run=True,
-                leave_out=leave_out,
+                leave_out=leave_out, encoder=encoder,
             )  # fmt: skip
         else:
-            prepare_encoder(collection, shown=not as_json, pictures=True)
+            if encoder is None:  # else it is known later which one reads them
+                prepare_encoder(collection, shown=not as_json, pictures=True)
             with (
                 _embed_by(ray, collection, workers) as embedder,
                 Interrupts() as interrupts,
@@ -110,6 +116,7 @@ def add(
                 report = collection.add(
                     *roots, captions=captions, catalogue=catalogue, key=key, include=include or (), workers=workers,
                     progress=progress, should_stop=interrupts, embedder=embedder, leave_out=leave_out,
+                    encoder=encoder, without_starter=without_starter,
                 )  # fmt: skip
             if not report.stopped and collection.space is not None:
                 _build_index(collection, as_json=as_json)
@@ -135,7 +142,7 @@ def _embed_by(address: str | None, library: Library, actors: int | None) -> Abst
         return nullcontext()
     from viewfinder.cluster import ActorEmbedder
 
-    return ActorEmbedder.connect(address, library.settings.encoder, actors)
+    return ActorEmbedder.connect(address, library.settings.encoder, actors, library.settings.pin)
 
 
 @contextmanager
@@ -154,7 +161,7 @@ def _open_or_make_library(folder: Path, encoder: str | None, *, new: bool, dry_r
             yield Library.open(scratch / "library", encoder=encoder)
         return
     bare = not folder.exists()
-    collection = Library.open(folder, encoder=encoder, create=new)
+    collection = Library.open(folder, encoder=None if there else encoder, create=new)
     try:
         yield collection
     except BaseException:

@@ -19,6 +19,7 @@ import numpy as np
 
 from viewfinder.cluster.actors import MAX_START_S, Actors, Seat, count_cores, ray_session, start_actor
 from viewfinder.encoders import load_encoder
+from viewfinder.encoders.origins import Pin
 from viewfinder.encoders.vectors import check_rows
 from viewfinder.errors import ViewfinderError
 from viewfinder.pictures import BadFile, DecodedFile, Decoders, FoundFile, IdentifiedFile, Outcome
@@ -44,9 +45,11 @@ NO_PIXELS = np.zeros((0, 0, 3), np.uint8)
 class EmbeddingActor:
     """The actor: an encoder of its own, and a process that decodes for it."""
 
-    def __init__(self, encoder: str) -> None:
-        """`encoder`: its name; the heads of tuned libraries come later, where vectors are written."""
-        self._encoder = load_encoder(encoder)
+    def __init__(self, encoder: str, pin: Pin | None = None) -> None:
+        """`encoder`: its name, and what it stands for; the heads of tuned libraries come later, where vectors are
+        written.
+        """
+        self._encoder = load_encoder(encoder, pin=pin)
         self._decoders = Decoders(1, fit=self._encoder.fit)
         self._encoder.pictures([])
 
@@ -111,9 +114,9 @@ class _Task:
 class ActorEmbedder:
     """Actors that embed, for one run of adding (`ingest.Embedder`)."""
 
-    def __init__(self, ray: Any, encoder: str, actors: int | None = None) -> None:
+    def __init__(self, ray: Any, encoder: str, actors: int | None = None, pin: Pin | None = None) -> None:
         """`actors`: how many; by default one for every free core. Raises ViewfinderError: none of them starts."""
-        self._ray, self._encoder = ray, encoder
+        self._ray, self._encoder, self._pin = ray, encoder, pin
         self.actors = Actors(ray, actors or count_cores(ray), self._start_actor, "embeds pictures")
         if why := self.actors.settle({seat.opening: seat for seat in self.actors.seats}):
             self.actors.close()
@@ -121,10 +124,12 @@ class ActorEmbedder:
 
     @staticmethod
     @contextmanager
-    def connect(address: str, encoder: str, actors: int | None = None) -> Iterator[ActorEmbedder]:
+    def connect(
+        address: str, encoder: str, actors: int | None = None, pin: Pin | None = None
+    ) -> Iterator[ActorEmbedder]:
         """Actors of the cluster at an address, which end with this. Raises as `ray_session`."""
         with ray_session(address) as ray:
-            made = ActorEmbedder(ray, encoder, actors)
+            made = ActorEmbedder(ray, encoder, actors, pin)
             with closing(made.actors):
                 yield made
 
@@ -176,5 +181,5 @@ class ActorEmbedder:
         return _Task(files, seat, seat.actor.embed.remote(files))
 
     def _start_actor(self) -> Seat:
-        actor = start_actor(self._ray, EmbeddingActor, self._encoder)
+        actor = start_actor(self._ray, EmbeddingActor, self._encoder, self._pin)
         return Seat(actor, actor.open.remote())

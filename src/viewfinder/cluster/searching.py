@@ -22,7 +22,8 @@ from jaxtyping import Bool, Float32, Int
 
 from viewfinder.cluster.actors import Actors, Seat, count_cores, ray_session, start_actor
 from viewfinder.encoders import load_encoder
-from viewfinder.errors import LibraryError, ViewfinderError
+from viewfinder.encoders.origins import Pin
+from viewfinder.errors import EncoderMismatch, LibraryError, ViewfinderError
 from viewfinder.query import Query
 from viewfinder.search.gallery import MAX_KEPT_PICTURES, MAX_PICTURES_AT_ONCE, Gallery
 from viewfinder.search.kernels import TOGETHER
@@ -46,7 +47,8 @@ class Shown:
     """The pictures that are searched: a snapshot by its generation, and the encoder they are seen through.
 
     `order` is a hash of the ids in the driver's order of rows; `ids` refers to these, for a machine whose own snapshot
-    of a bucket has them in another order.
+    of a bucket has them in another order. `known_as` are versions of the encoder that made the space, besides its name;
+    `pin` says what the encoder's name stands for.
     """
 
     generation: str
@@ -55,6 +57,8 @@ class Shown:
     head: str | None
     order: str
     ids: Any
+    known_as: tuple[str, ...] = ()
+    pin: Pin | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +102,7 @@ def open_shown(place: str, shown: Shown) -> _Opened:
 
     Raises:
         LibraryError: this machine sees another state of the library.
+        EncoderMismatch: its encoder is not the one that made the vectors.
     """
     folder = local_folder(place)
     snapshot = load_built_snapshot(folder, shown.generation)
@@ -106,7 +111,13 @@ def open_shown(place: str, shown: Shown) -> _Opened:
     if snapshot.generation != shown.generation:
         raise LibraryError(f"{place} has changed since the search began, or is not the same folder on all machines")
     head = None if shown.head is None else folder / shown.head
-    gallery = Gallery(snapshot, load_encoder(shown.encoder, head_file=head))
+    encoder = load_encoder(shown.encoder, head_file=head, pin=shown.pin, may_fetch=shown.pin is not None)
+    if encoder.version not in (shown.space, *shown.known_as):
+        raise EncoderMismatch(
+            f"the encoder {shown.encoder} on this machine is {encoder.version}, not {shown.space}, which made the "
+            f"vectors of {place}: put the same model on all machines"
+        )
+    gallery = Gallery(snapshot, encoder)
     if hash_order(snapshot.ids) == shown.order:
         return _Opened(gallery, None, snapshot.ids_to_order)
     import ray
@@ -147,7 +158,10 @@ class ActorShards:
         if snapshot.folder is None or not len(snapshot):
             return
         ids, order = self._ray.put(snapshot.ids), hash_order(snapshot.ids)
-        shown = Shown(snapshot.generation, snapshot.space, settings.encoder, settings.head, order, ids)
+        shown = Shown(
+            snapshot.generation, snapshot.space, settings.encoder, settings.head, order, ids, settings.known_as,
+            settings.pin,
+        )  # fmt: skip
         self._shown = shown  # what an actor opens that begins from now on
         if self._actors is None:
             self._actors = Actors(self._ray, self.count, self._start_actor, f"searches {self._place}")

@@ -22,7 +22,7 @@ import json
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
@@ -33,6 +33,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from viewfinder.encoders.base import REGIONS
+from viewfinder.encoders.origins import Origin, Pin, find_pinned_weights, hash_arrays
 from viewfinder.errors import BadInput, EncoderMismatch, ViewfinderError
 
 Inputs = Mapping[str, Tensor]
@@ -150,8 +151,26 @@ FAMILIES: dict[str, Family] = {
 }
 
 
-RECIPE = "1"
+RECIPE = "2"
 """Part of every version: increase it when the code here computes other numbers from the same files."""
+
+FORMER_RECIPE = "1"
+"""Part of the versions of earlier viewfinders, which were of the bytes of files."""
+
+WITHOUT_NUMBERS = ("initializer", "drop", "label_smoothing", "use_cache", "logit_scale_init", "tie_")
+"""Fields of an architecture's configuration that change no number of a trained model begin so, or have this in them."""
+
+WITHOUT_PIXELS = ("data_format", "input_data_format", "device", "return_tensors", "disable_grouping", "do_convert_rgb")
+"""Settings of image processors that change no number: pictures are RGB already."""
+
+PIXEL_SWITCHES = {
+    "do_resize": ("size", "resample", "default_to_square"),
+    "do_center_crop": ("crop_size",),
+    "do_rescale": ("rescale_factor",),
+    "do_normalize": ("image_mean", "image_std"),
+    "do_pad": ("pad_size",),
+}
+"""Settings of image processors that count only if another one is on."""
 
 WEIGHT_FILES = (
     "model.safetensors",
@@ -175,8 +194,9 @@ class CheckpointSource:
 
     name: str
     folder: Path | None
-    commit: str | None = None  # on the hub, once a config was read
+    commit: str | None = None  # on the hub: as pinned, or once a config was read
     gguf: str | None = None
+    may_fetch: bool = True  # from the hub; else what is in its cache
 
     @property
     def location(self) -> str:
@@ -191,12 +211,19 @@ class CheckpointSource:
     @property
     def options(self) -> dict[str, Any]:
         """Arguments of every `from_pretrained`: a folder never asks the hub, foreign code is never run."""
-        own = {"local_files_only": self.folder is not None, "trust_remote_code": False, "revision": self.commit}
+        own = {"local_files_only": self.is_local, "trust_remote_code": False, "revision": self.commit}
         return own if self.gguf is None else {**own, "gguf_file": self.gguf}
+
+    @property
+    def is_local(self) -> bool:
+        """Whether nothing is fetched."""
+        return self.folder is not None or not self.may_fetch
 
     @property
     def way_out(self) -> str:
         """Advice for a user where something cannot be loaded."""
+        if self.folder is None and not self.may_fetch:
+            return f"if it is a folder, `viewfinder encoder move {self.name} FOLDER` says where it lies"
         if self.folder is not None:
             return "give a complete folder, as save_pretrained of the model and what prepares its inputs write it"
         return "check the name and the network (and HF_HUB_OFFLINE), or give a local folder"
@@ -209,7 +236,7 @@ class CheckpointSource:
             self.location,
             name,
             revision=self.commit,
-            local_files_only=self.folder is not None,
+            local_files_only=self.is_local,
             _raise_exceptions_for_missing_entries=False,
             _raise_exceptions_for_connection_errors=False,
         )
@@ -227,10 +254,19 @@ class Checkpoint:
     network: Network
     pixels: Any
     tokenizer: Any
+    origin: Origin
+    source: CheckpointSource
+
+    def former_versions(self) -> tuple[str, ...]:
+        """The versions under which earlier viewfinders knew it; they read all its files."""
+        with explain_failures(self.source, "the files"):
+            return (_hash_all_files(self.source),)
 
 
-def load_checkpoint(name_or_path: str) -> Checkpoint:
+def load_checkpoint(name_or_path: str, pin: Pin | None = None, *, may_fetch: bool = True) -> Checkpoint:
     """Loads the checkpoint in a folder, or of that name on the hub (or in the hub's cache on this machine).
+
+    `pin`: the folder or the commit for which the name stands. Without `may_fetch`, the hub is not asked.
 
     Raises:
         BadInput: nothing there, not a model, an unsupported architecture, a file missing or unreadable.
@@ -238,7 +274,7 @@ def load_checkpoint(name_or_path: str) -> Checkpoint:
     """
     from transformers import AutoImageProcessor
 
-    source = find_checkpoint(name_or_path)
+    source = replace(find_checkpoint(name_or_path, pin), may_fetch=may_fetch)
     with silence_transformers():
         model_type, source = _read_model_type(source)
         family = FAMILIES[model_type]
@@ -249,17 +285,29 @@ def load_checkpoint(name_or_path: str) -> Checkpoint:
         tokenizer = _load_tokenizer(source)
         _check_parts(source, network.config, pixels, tokenizer)
         with explain_failures(source, "the files"):
-            version = _compute_version(source)
-    return Checkpoint(f"{model_type}:{source.name}", version, family, network.config, network, pixels, tokenizer)
+            files = _list_weight_files(source)
+            weights = find_pinned_weights(pin, files) or _hash_weights(network)
+            version = _compute_version(model_type, weights, network.config, pixels, tokenizer)
+    origin = Origin(source.folder, source.commit, files, weights)
+    name = f"{model_type}:{source.name}"
+    return Checkpoint(name, version, family, network.config, network, pixels, tokenizer, origin, source)
 
 
-def find_checkpoint(name_or_path: str) -> CheckpointSource:
-    """A folder if there is one of that name, else a name on the hub.
+def find_checkpoint(name_or_path: str, pin: Pin | None = None) -> CheckpointSource:
+    """A folder if there is one of that name, else a name on the hub; with a `pin`, what it says.
 
     Raises:
         BadInput: it is a file, a folder that does not exist, or not a possible name.
     """
-    path = Path(name_or_path).expanduser()
+    if pin is not None and pin.folder is None and pin.commit is not None:
+        return CheckpointSource(name_or_path, None, pin.commit)
+    is_pinned = pin is not None and pin.folder is not None
+    path = Path(pin.folder if pin is not None and pin.folder is not None else name_or_path).expanduser()
+    if is_pinned and not path.is_dir():
+        raise BadInput(
+            f"the encoder's folder {path} is gone: put it back, or say with "
+            f"`viewfinder encoder move {name_or_path} FOLDER` where it lies now"
+        )
     if not name_or_path:
         raise BadInput("the encoder's name is empty: give a model folder, or a hub name such as owner/model")
     if path.is_dir():
@@ -278,15 +326,16 @@ def _read_model_type(source: CheckpointSource) -> tuple[str, CheckpointSource]:
     from transformers import PretrainedConfig
 
     with explain_failures(source, "config.json"):
-        local = source.folder is not None
-        data, _ = PretrainedConfig.get_config_dict(source.location, local_files_only=local, revision=source.commit)
+        data, _ = PretrainedConfig.get_config_dict(
+            source.location, local_files_only=source.is_local, revision=source.commit
+        )
     if not data:
         raise BadInput(f"{source.location} has no config.json, so it is no model: {source.way_out}")
     model_type, known = data.get("model_type"), ", ".join(sorted(FAMILIES))
     if model_type not in FAMILIES:
         what = f"{source.location} is of model type {model_type!r}"
         raise BadInput(f"{what}, which viewfinder cannot use: give one of type {known}")
-    return model_type, CheckpointSource(source.name, source.folder, data.get("_commit_hash"))
+    return model_type, replace(source, commit=data.get("_commit_hash") or source.commit)
 
 
 def _load_network(source: CheckpointSource, family: Family) -> Network:
@@ -363,9 +412,98 @@ def _check_parts(source: CheckpointSource, config: Any, pixels: Any, tokenizer: 
         raise EncoderMismatch(f"{what}; they belong to different models: {source.way_out}")
 
 
-def _compute_version(source: CheckpointSource) -> str:
-    """16 hex digits: a hash over the bytes of every file that affects the numbers, wherever the files lie."""
-    digest = hashlib.blake2b(RECIPE.encode(), digest_size=8)
+def _compute_version(model_type: str, weights: str, config: Any, pixels: Any, tokenizer: Any) -> str:
+    """16 hex digits: a hash over what makes the numbers, as it was loaded, however the files hold it."""
+    parts = {
+        "recipe": RECIPE,
+        "model": model_type,
+        "weights": weights,
+        "config": _list_config(config),
+        "pixels": _list_pixel_settings(pixels),
+        "tokenizer": _list_tokenizer(tokenizer),
+    }
+    text = json.dumps(parts, sort_keys=True, default=str)
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def _hash_weights(network: Network) -> str:
+    """A hash of all weights by name, in single precision as they compute."""
+    return hash_arrays([(name, tensor.detach().contiguous().numpy()) for name, tensor in network.state_dict().items()])
+
+
+def _list_config(config: Any) -> dict[str, Any]:
+    """The fields that the architecture's own configuration has; what else a file says is read by nothing."""
+    from transformers import PretrainedConfig
+
+    general = set(PretrainedConfig().to_dict())
+    found: dict[str, Any] = {}
+    for name in sorted(set(type(config)().to_dict()) - general):
+        value = getattr(config, name, None)
+        if isinstance(value, PretrainedConfig):
+            found[name] = _list_config(value)
+        elif not any(part in name for part in WITHOUT_NUMBERS):
+            found[name] = value
+    return found
+
+
+def _list_pixel_settings(pixels: Any) -> dict[str, Any]:
+    """The settings with which an image processor makes numbers of pixels."""
+    names = {name for kind in type(pixels).__mro__ for name in _list_kwargs(kind)} - set(WITHOUT_PIXELS)
+    found = {name: value for name in names if (value := getattr(pixels, name, None)) is not None}
+    for switch, switched in PIXEL_SWITCHES.items():
+        if not found.get(switch):
+            found = {name: value for name, value in found.items() if name not in (switch, *switched)}
+    plain = {name: _to_plain(value) for name, value in found.items()}
+    return {**plain, "class": type(pixels).__name__.removesuffix("Pil").removesuffix("Fast")}
+
+
+def _list_kwargs(kind: type) -> tuple[str, ...]:
+    return tuple(getattr(kind.__dict__.get("valid_kwargs"), "__annotations__", ()))
+
+
+def _to_plain(value: Any) -> Any:
+    """Numbers as JSON has them: sizes may be mappings of their own kind, means tuples or lists."""
+    if isinstance(value, bool | str):
+        return value
+    if isinstance(value, int | float):
+        return float(value)
+    if isinstance(value, Mapping) or hasattr(value, "items"):
+        return {str(name): _to_plain(one) for name, one in value.items() if one is not None}
+    return [_to_plain(one) for one in value]
+
+
+def _list_tokenizer(tokenizer: Any) -> dict[str, Any]:
+    """What a tokenizer makes tokens with: its words, merges and rules, and how it pads and ends a text."""
+    found: dict[str, Any] = {
+        "vocabulary": sorted(tokenizer.get_vocab().items(), key=lambda item: (item[1], item[0])),
+        "pad": tokenizer.pad_token_id,
+        "padding": tokenizer.padding_side,
+        "truncation": tokenizer.truncation_side,
+        "length": min(int(tokenizer.model_max_length), 1 << 20),
+        "inputs": sorted({"input_ids", "attention_mask"}.intersection(tokenizer.model_input_names)),
+    }
+    if not tokenizer.is_fast:
+        return {**found, "class": type(tokenizer).__name__}
+    rules = json.loads(tokenizer.backend_tokenizer.to_str())
+    model = {name: value for name, value in rules["model"].items() if name != "vocab"}
+    steps = {name: rules.get(name) for name in ("normalizer", "pre_tokenizer", "post_processor")}
+    # By the order of their scores, not of their numbers, pieces of a unigram model are chosen.
+    scores = rules["model"].get("vocab") if isinstance(rules["model"].get("vocab"), list) else None
+    return {**found, "model": model, "scores": scores, **steps}
+
+
+def _list_weight_files(source: CheckpointSource) -> dict[str, Path]:
+    """The files of the weights by their names, without the list of shards."""
+    weights = next(name for name in WEIGHT_FILES if source.file(name))
+    names = [weights]
+    if weights.endswith(".index.json") and (index := source.file(weights)):
+        names = sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
+    return {name: path for name in names if (path := source.file(name)) is not None}
+
+
+def _hash_all_files(source: CheckpointSource) -> str:
+    """16 hex digits over the bytes of all files, as earlier viewfinders named a space."""
+    digest = hashlib.blake2b(FORMER_RECIPE.encode(), digest_size=8)
     tokenizer, weights = (
         next(name for name in candidates if source.file(name)) for candidates in (TOKENIZER_FILES, WEIGHT_FILES)
     )

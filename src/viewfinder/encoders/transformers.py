@@ -19,6 +19,7 @@ from viewfinder.pictures import AtMost, Fit
 
 if TYPE_CHECKING:
     from viewfinder.encoders.checkpoints import Checkpoint
+    from viewfinder.encoders.origins import Origin, Pin
 
 MAX_INPUTS = 8
 """Pictures (or texts) per pass through the network: memory stays flat however many are given."""
@@ -30,23 +31,30 @@ MAX_ASPECT = 32
 """If sides differ by more than this factor, the ends, which the crop drops, are cut off first."""
 
 
-def load_transformers_encoder(name_or_path: str) -> TransformersEncoder:
+def load_transformers_encoder(
+    name_or_path: str, pin: Pin | None = None, *, may_fetch: bool = True
+) -> TransformersEncoder:
     """Loads the encoder in a local folder, or of that name on the hub.
 
     A folder is read without network access; a hub name is fetched or taken from the hub's cache, as transformers does
-    it (with `HF_HUB_OFFLINE=1` only from the cache). Errors as `load_checkpoint`.
+    it (with `HF_HUB_OFFLINE=1`, or without `may_fetch`, only from the cache). `pin`: the folder or the commit for which
+    a library takes the name. Errors as `load_checkpoint`.
     """
     from viewfinder.encoders.checkpoints import load_checkpoint
 
-    return TransformersEncoder(load_checkpoint(name_or_path))
+    return TransformersEncoder(load_checkpoint(name_or_path, pin, may_fetch=may_fetch))
 
 
 class TransformersEncoder:
     """A vision-language model behind the `Encoder` protocol; its raw vectors are those of the shared space.
 
     Its name is model type and hub name or folder name (`clip:openai/clip-vit-base-patch32`), its version a hash over
-    config, tokenizer, image processor and weights: the same wherever the files lie. What scores mean, and a vocabulary,
-    were not measured for these models.
+    the weights and over what else changes numbers in config, image processor and tokenizer, as they were loaded: the
+    same wherever the files lie, and however they are written. What scores mean, and a vocabulary, were not measured for
+    these models.
+
+    Attributes:
+        origin: where its files lie, and what its weights are.
     """
 
     def __init__(self, checkpoint: Checkpoint) -> None:
@@ -58,9 +66,14 @@ class TransformersEncoder:
         self.fit: Fit = AtMost(MAX_DECODED_SIDE)
         self.calibration: Calibration | None = None
         self.vocabulary: Vocabulary | None = None
+        self.origin: Origin = checkpoint.origin
         self._checkpoint = checkpoint
         places = int(checkpoint.config.text_config.max_position_embeddings)
         self._text_length: int = min(int(checkpoint.tokenizer.model_max_length), places)
+
+    def former_versions(self) -> tuple[str, ...]:
+        """The versions under which earlier viewfinders knew it."""
+        return self._checkpoint.former_versions()
 
     def pictures(self, batch: Sequence[Pixels], *, regions: bool = False) -> Encoded:
         """Unit vectors of upright pictures, and of their 36 regions (see `checkpoints` and `region_boxes`)."""

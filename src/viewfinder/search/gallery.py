@@ -54,7 +54,7 @@ from viewfinder.search.parts import (
     vocabulary_vectors,
 )
 from viewfinder.search.products import Products, find_products
-from viewfinder.search.raw_vectors import Boxed, RawVectors, best_labels, check_fits, name_labels
+from viewfinder.search.raw_vectors import Boxed, Companion, RawVectors, best_labels, check_fits, name_labels
 from viewfinder.search.region_scores import TILE, RegionBlock, attention_weights, tile_batches
 from viewfinder.search.shard_scores import ShardAnswer, ShardQuestion, Shards, make_answer, merge_answers
 from viewfinder.search.verdicts import (
@@ -172,6 +172,8 @@ class Gallery:
         self.raw = raw
         self.indexed: IndexedPictures | None = None
         """The index with which turns find the best pictures, once there is one; without, they scan all."""
+        self.companion: Companion | None = None
+        """The starter beside this encoder, if it has vectors of all these pictures."""
         self.shards: Shards | None = None
         """Scans the pictures for turns in place of this process."""
         self._near = NearSearch(self)
@@ -283,7 +285,23 @@ class Gallery:
     @cached_property
     def sentences(self) -> SentenceEncoder:
         """Encodes texts for systems that are trained on frozen sentence vectors."""
-        return SentenceEncoder(self.encoder.sentences_version, self.encode_sentences)
+        companion = self.companion
+
+        def load_other() -> SentenceEncoder | None:
+            return None if companion is None else encode_with(companion.encoder)
+
+        return SentenceEncoder(self.encoder.sentences_version, self.encode_sentences, load_other)
+
+    def find_raw(self, version: str) -> RawVectors | None:
+        """The raw vectors of this version, of the encoder or of the starter beside it; else those of the encoder."""
+        is_beside = self.companion is not None and self.companion.raw.raw_version == version
+        return self.companion.raw if self.companion is not None and is_beside else self.raw
+
+    def find_encoder(self, raw_version: str) -> Encoder:
+        """The encoder that makes raw vectors of this version, if there is one; else the gallery's own."""
+        if raw_version == self.encoder.raw_version or self.companion is None:
+            return self.encoder
+        return self.companion.encoder if self.companion.raw.raw_version == raw_version else self.encoder
 
     def encode_texts(self, texts: Sequence[str]) -> Float[np.ndarray, "n d"]:
         """Vectors of texts, comparable with those of the pictures. Raises PartFailed: the encoder gave no such."""
@@ -314,23 +332,29 @@ class Gallery:
         row, space = self.row(picture_id), reads.space
         raw_1g = regions_1re = None
         if space is not None and reads.named == "raw":
-            raw = check_fits(space, self.raw)
+            raw = check_fits(space, self.find_raw(space.raw_version))
             [(raw_1g, regions_1re)] = raw.batches([picture_id], regions=reads.regions or reads.named_regions)
         vectors = self._name_vectors(self.snapshot.matrix_nd[row], reads, raw_1g, regions_1re)
         if space is not None and reads.named == "own":
             vectors["own"] = self.block(space).vectors(np.array([row]))[0]
-        seen = {} if reads.predictor is None else self.predicted([row], reads.predictor, reads.count)[0]
+        seen = {}
+        if reads.predictor is not None:
+            seen = self.predicted([row], reads.predictor, reads.count, None if space is None else space.raw_version)[0]
         return Picture(picture_id, vectors, self.snapshot.attributes(row), tuple(seen), self.caption(row))
 
     def picture_of(self, pixels: UInt8[np.ndarray, "h w 3"], reads: Reads = NOTHING_MORE) -> Picture:
         """An image that is in no library, as `picture` gives one that is. Raises EncoderMismatch as it does."""
         space = None if reads.named == "global" else reads.space
+        seer = self.encoder
+        if reads.space is not None:
+            seer = self.find_encoder(reads.space.raw_version)
         if space is not None:
-            check_fits(space, self.encoder)
+            check_fits(space, seer)
         regions = space is not None and (reads.regions or reads.named_regions)
-        raw = self.encoder.pictures([pixels], regions=regions)
+        raw = seer.pictures([pixels], regions=regions)
         raw_1g = self._check_image(np.asarray(raw.global_bd, np.float32))
-        vector_d = self._check_image(self.encoder.project(raw_1g))[0]
+        own_1g = raw_1g if seer is self.encoder else self._check_image(self.encoder.pictures([pixels]).global_bd)
+        vector_d = self._check_image(self.encoder.project(np.asarray(own_1g, np.float32)))[0]
         as_raw = space is not None and reads.named == "raw"
         vectors = self._name_vectors(
             vector_d, reads, raw_1g if as_raw else None, raw.regions_brd if as_raw and regions else None
@@ -348,13 +372,19 @@ class Gallery:
         """The encoder's vector of an image of the user's own. Raises PartFailed: it is no vector."""
         return check_finite(check_rows(made_1d, 1, self.encoder), self.encoder, "this image")
 
-    def predicted(self, rows: Sequence[int], predictor: Predictor, count: int = 8) -> list[dict[str, float]]:
-        """The likeliest attributes of pictures and their chances, best first. Raises LibraryError: no raw vectors."""
+    def predicted(
+        self, rows: Sequence[int], predictor: Predictor, count: int = 8, raw_version: str | None = None
+    ) -> list[dict[str, float]]:
+        """The likeliest attributes of pictures and their chances, best first, from raw vectors of this version.
+
+        Raises LibraryError: there are no raw vectors.
+        """
+        raw = self.raw if raw_version is None else self.find_raw(raw_version)
 
         def predict(snapshot: Snapshot) -> Float32[np.ndarray, "n c 2"]:
-            if self.raw is None:
+            if raw is None:
                 raise LibraryError("attributes are predicted from raw vectors, and of these pictures there are none")
-            batches = self.raw.batches(snapshot.ids, regions=False)
+            batches = raw.batches(snapshot.ids, regions=False)
             found = [best_labels(predictor, np.asarray(raw_bg, np.float32), count) for raw_bg, _ in batches]
             return np.concatenate([np.zeros((0, min(count, len(predictor.labels)), 2), np.float32), *found])
 
@@ -632,7 +662,7 @@ class Gallery:
 
     def block(self, space: RegionSpace) -> RegionBlock:
         """All pictures as a trained system sees them, made on the first call, then mapped. Raises as `check_fits`."""
-        raw = check_fits(space, self.raw)
+        raw = check_fits(space, self.find_raw(space.raw_version))
 
         def project(snapshot: Snapshot) -> Float32[np.ndarray, "f d"]:
             captions = map(self.caption, range(len(self) if space.reads_captions else 0))
@@ -678,7 +708,8 @@ class Gallery:
             boxes_r4 = self.raw.boxes(self.snapshot.ids[row])
         elif not alone and (self.raw is None or self.raw.raw_version == self.encoder.raw_version):
             width, height = (side or UNKNOWN_SIDE for side in self.snapshot.size(row))
-            boxes_r4 = self.encoder.region_boxes(width, height) / np.array([width, height] * 2, np.float32)
+            seer = self.encoder if space is None else self.find_encoder(space.raw_version)
+            boxes_r4 = seer.region_boxes(width, height) / np.array([width, height] * 2, np.float32)
         # else: regions of a detector that does not say where it looked
         if space and (space.has_whole or alone):
             boxes_r4 = np.concatenate([boxes_r4, np.array([WHOLE_BOX], np.float32)])
@@ -722,3 +753,10 @@ class Gallery:
         vectors_kd = self.snapshot.matrix_nd[rows] if vectors_kd is None else vectors_kd
         likeness_k: Float[np.ndarray, " k"] = vectors_kd @ part.vector_d
         return likeness_k - self.background_n[rows] if part.centred else likeness_k
+
+
+def encode_with(encoder: Encoder) -> SentenceEncoder:
+    """The frozen sentence vectors of an encoder."""
+    return SentenceEncoder(
+        encoder.sentences_version, lambda texts: check_texts(encoder.sentences(texts), texts, encoder)
+    )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from typing import Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -42,6 +43,23 @@ class Boxed(Protocol):
     def boxes(self, picture_id: str) -> Float[np.ndarray, "_boxes 4"]:
         """Boxes (x0, y0, x1, y1) of a picture's regions, as shares of its width and height; none if not known."""
         ...
+
+
+class Companion:
+    """The starter beside the encoder that a library is searched with, for systems that were trained on its vectors.
+
+    Attributes:
+        raw: its raw vectors of the same pictures.
+    """
+
+    def __init__(self, raw: RawVectors, load_encoder: Callable[[], Encoder]) -> None:
+        self.raw = raw
+        self._load_encoder = load_encoder
+
+    @cached_property
+    def encoder(self) -> Encoder:
+        """The starter, loaded when it is first needed."""
+        return self._load_encoder()
 
 
 Source = TypeVar("Source", RawVectors, Encoder)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Float32, Int
+from jaxtyping import Float, Float32, Int
 
 from viewfinder.conversation import Answer, Conversation, Keep, PictureId
-from viewfinder.query import RegionSpace
+from viewfinder.query import RegionSpace, SentenceEncoder
 from viewfinder.questioners import Candidates, PictureProjection
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.ranking import Ranking
@@ -56,12 +56,22 @@ class GalleryLookup:
 
     def __init__(self, gallery: Gallery, rows_c: Int[np.ndarray, " c"]) -> None:
         self._gallery, self._rows_c = gallery, rows_c
-        self.words, self.sentences = gallery.encode_texts, gallery.encode_sentences
+        self.words = gallery.encode_texts
 
     @property
     def sentences_version(self) -> str:
-        """Identifies the sentence encoder whose vectors `sentences` gives."""
-        return self._gallery.encoder.sentences_version
+        """Identifies the sentence encoder whose vectors `sentences` gives: the starter's, if it is there."""
+        return self._sentences.version
+
+    def sentences(self, texts: Sequence[str]) -> Float[np.ndarray, "n s"]:
+        """Frozen unit sentence vectors."""
+        return self._sentences.encode(texts)
+
+    @property
+    def _sentences(self) -> SentenceEncoder:
+        """Questioners are trained on those of the starter."""
+        own = self._gallery.sentences
+        return own.load_other() or own
 
     def ids(self) -> Sequence[PictureId]:
         """The ids of the candidates."""

@@ -11,9 +11,11 @@ from viewfinder.store.snapshot import Snapshot
 
 
 def can_predict(gallery: Gallery, labels: PhotographLabels) -> bool:
-    """Whether the pictures have the vectors that the network reads: those of the starter."""
-    is_read = gallery.raw is not None or gallery.encoder.version == labels.vectors_version
-    return gallery.encoder.raw_version == labels.raw_version and is_read
+    """Whether the pictures have the vectors that the network reads: those of the starter, if only beside others."""
+    raw = gallery.find_raw(labels.raw_version)
+    if raw is not None and raw.raw_version == labels.raw_version:
+        return True
+    return gallery.encoder.raw_version == labels.raw_version and gallery.encoder.version == labels.vectors_version
 
 
 def predict_labels(gallery: Gallery, labels: PhotographLabels) -> Float[np.ndarray, "n l"] | None:
@@ -23,7 +25,7 @@ def predict_labels(gallery: Gallery, labels: PhotographLabels) -> Float[np.ndarr
     """
     if not can_predict(gallery, labels):
         return None
-    raw, reads_vectors = gallery.raw, gallery.encoder.version == labels.vectors_version
+    raw, reads_vectors = gallery.find_raw(labels.raw_version), gallery.encoder.version == labels.vectors_version
     kind = np.float32 if len(gallery) <= MAX_KEPT_PICTURES else np.float16
 
     def predict(snapshot: Snapshot) -> Float[np.ndarray, "n l"]:

@@ -405,7 +405,9 @@ class Session(TurnMethods):
         """The `attributes_of` a picture, and how likely each is."""
         gallery, predictor = self._find_gallery(), self._reads.predictor
         row = gallery.row(id_of(picture))
-        return {} if predictor is None else gallery.predicted([row], predictor, self._reads.count)[0]
+        space = self._reads.space
+        version = None if space is None else space.raw_version
+        return {} if predictor is None else gallery.predicted([row], predictor, self._reads.count, version)[0]
 
     def rank_of(self, picture: Picture) -> int:
         """0-based rank of a picture in the whole collection after this turn, pessimistic on ties.

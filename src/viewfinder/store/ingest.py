@@ -11,7 +11,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Collection, Container, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
@@ -22,7 +22,7 @@ from jaxtyping import Float, Float32
 
 from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.vectors import check_rows, find_unusable, say_no_vector
-from viewfinder.errors import BadInput
+from viewfinder.errors import BadInput, ViewfinderError
 from viewfinder.pictures import (
     BadFile,
     DecodedFile,
@@ -37,6 +37,7 @@ from viewfinder.pictures.facts.places import advise_places
 from viewfinder.pictures.pixel_hashes import is_same_picture, split_pixel_hash
 from viewfinder.pictures.scan import walk
 from viewfinder.pictures.walk_notes import WalkNotes, describe_kinds, describe_left_out
+from viewfinder.store.kept_encoders import SAME_VECTOR, encode_usable
 from viewfinder.store.known_facts import complete_facts, count_unnamed, stamp_settings
 from viewfinder.store.manifest import Manifest, Matched
 from viewfinder.store.object_walk import walk_objects
@@ -49,9 +50,6 @@ from viewfinder.store.tables import COMMIT_EVERY_S, pace_batches
 
 MAX_LISTED_FAILURES = 1000
 """Failures that a report lists; the store has them all."""
-
-SAME_VECTOR = 1e-3
-"""Relative distance below which two raw vectors, of which one was stored in half precision, are of the same pixels."""
 
 MAX_LEFT_BEHIND, MAX_LISTED_LEFT_BEHIND = 10_000, 10
 """Pictures without a file any more that a run remembers, and the most that a report lists."""
@@ -88,11 +86,22 @@ class _ReadFile:
 
 @dataclass(frozen=True, eq=False)
 class _PictureBatch:
-    """Some files as read; `raw_nr` will hold the vectors of the pictures that are `new`."""
+    """Some files as read; `raw_nr` will hold the vectors of the pictures that are `new`, `beside` those that the
+    library's other encoders make of them."""
 
     reads: Sequence[_ReadFile]
     new: Mapping[str, DecodedFile]
     raw_nr: Future[Float[np.ndarray, "n raw"]]
+    beside: Future[list[_VectorsBeside]]
+
+
+@dataclass(frozen=True, eq=False)
+class _VectorsBeside:
+    """Raw vectors of pictures in the space of another encoder."""
+
+    space: str
+    pictures: Sequence[str]
+    raw_mr: Float[np.ndarray, "m raw"]
 
 
 class Ingest:
@@ -113,9 +122,13 @@ class Ingest:
         include: Sequence[str] = (),
         embedder: Embedder | None = None,
         leave_out: Collection[str] = (),
+        load_others: Callable[[], Sequence[Encoder]] = tuple,
     ) -> None:
-        """`leave_out`: the facts that are not kept."""
-        self._leave_out = leave_out
+        """`leave_out`: the facts that are not kept. `load_others`: called if there is anything to read, gives the
+        library's other encoders, which get vectors of the new pictures as well; what one fails to make is made later.
+        """
+        self._leave_out, self._load_others = leave_out, load_others
+        self._others: dict[str, tuple[Encoder, Decoders]] = {}
         self._store, self._encoder, self._follow_links, self._include = store, encoder, follow_links, include
         self._embedder = embedder
         self._workers = workers or max(os.cpu_count() or 1, 1)
@@ -162,7 +175,12 @@ class Ingest:
             self._count_failures(matched.failures, matched.still_failed)
             note(self._report)
             done = 0
-            with closing(self._list_batches()) as batches:
+            with ExitStack() as stack:
+                if matched.to_read and self._embedder is None:
+                    for other in self._load_others():
+                        decoders = stack.enter_context(Decoders(self._workers, fit=other.fit))
+                        self._others[other.raw_version] = other, decoders
+                batches = stack.enter_context(closing(self._list_batches()))
                 for batch in batches:
                     self._take_batch(batch)
                     done += len(batch.reads)
@@ -230,10 +248,11 @@ class Ingest:
                 is_slow = monotonic() - asked > COMMIT_EVERY_S
                 named = self._name_pictures(drawn)
                 new = self._find_new(named, () if waiting is None else waiting.new)
-                batch = _PictureBatch(named, new, encoding.submit(self._encode_pictures, list(new.values())))
+                raw_nr = encoding.submit(self._encode_pictures, list(new.values()))
+                batch = _PictureBatch(named, new, raw_nr, encoding.submit(self._encode_beside, new))
                 if waiting is not None:
                     yield waiting
-                wait([batch.raw_nr])
+                wait([batch.raw_nr, batch.beside])
                 waiting = None if is_slow else batch
                 if waiting is None:
                     yield batch
@@ -335,9 +354,14 @@ class Ingest:
         turned = [picture for picture in new if self._manifest.has_vector(picture)]
         for read in good:
             touched |= self._place_file(read, is_shown=new.get(read.picture) is read.outcome)
+        beside = [one for one in batch.beside.result() if new]
         if turned:  # before the rows: what is cut short can be repeated
-            self._store.forget_vectors(turned, kept=vectors)
+            made_anew = {one.space for one in beside if set(turned) <= set(one.pictures)}
+            self._store.forget_vectors(turned, kept=vectors.keys() | made_anew)
             delete_thumbnails(self._store.folder, turned)
+        for one in beside:
+            rows = [row for row, picture in enumerate(one.pictures) if picture in new]
+            self._store.add_vectors(one.space, [one.pictures[row] for row in rows], one.raw_mr[rows])
         changed = [self._rows[picture] for picture in sorted(touched - new.keys())]
         if new:
             self._store.keep_originals({picture: read.path for picture, read in new.items() if picture not in turned})
@@ -417,6 +441,26 @@ class Ingest:
         if embedded and len(embedded) == len(pictures):
             return np.stack(embedded)
         return self._encoder.pictures([picture.pixels for picture in pictures]).global_bd
+
+    def _encode_beside(self, pictures: Mapping[str, DecodedFile]) -> list[_VectorsBeside]:
+        """Raw vectors in the spaces of the library's other encoders, which want other pixels of the same files."""
+        found = []
+        for space, (encoder, decoders) in list(self._others.items()) if pictures else ():
+            try:
+                outcomes = list(decoders.decode(read.path for read in pictures.values()))
+                read_twice = zip(pictures.items(), outcomes, strict=True)
+                good = {
+                    picture: again
+                    for (picture, read), again in read_twice
+                    if isinstance(again, DecodedFile) and again.is_picture(read.id, read.pixel_hash)
+                }
+                if good:
+                    names, made_mr, _ = encode_usable(encoder, good)
+                    found.append(_VectorsBeside(space, names, made_mr))
+            except ViewfinderError as error:  # the picture is added all the same, and this is tried again later
+                del self._others[space]
+                self._report.notes.append(f"{encoder.name} makes no vectors of new pictures: {error}")
+        return found
 
     def _place_file(self, read: _ReadFile, *, is_shown: bool) -> set[str]:
         """Records that a picture lies at this path now; returns the ids whose rows changed.

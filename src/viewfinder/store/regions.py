@@ -16,22 +16,22 @@ vector, `c` labels of a picture, `f` = n * r rows of a flat matrix.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, ExitStack
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 from filelock import FileLock
-from jaxtyping import Bool, Float, Float16
+from jaxtyping import Bool, Float, Float16, Int64
 
 from viewfinder.conversation import PictureId
 from viewfinder.encoders.base import Encoder, Pixels, to_file_name
 from viewfinder.encoders.vectors import say_no_vector
 from viewfinder.errors import LibraryBusy
-from viewfinder.pictures import BadFile, DecodedFile, Decoders
+from viewfinder.pictures import DecodedFile
 from viewfinder.plugins import refuse_reply
-from viewfinder.store.bucket import find_files
+from viewfinder.store.reading_again import find_places, read_again
 from viewfinder.store.reports import FillReport, Progress
 from viewfinder.store.snapshot import Snapshot, read_filled_mark
 from viewfinder.store.store import Store
@@ -45,7 +45,6 @@ from viewfinder.store.tables import (
     check_ids,
     explain_missing,
     hold_lock,
-    pace_batches,
     private_files,
     vectors_schema,
     vectors_to_arrow,
@@ -145,13 +144,7 @@ def fill_regions(
     With their `pixel_hashes` also of files whose metadata were edited. A picture is left out if all its files are gone,
     unreadable, or another picture by now.
     """
-    there = {
-        picture: [Path(path) for path in paths if os.path.lexists(path)]
-        or list(find_files(table.folder, picture, paths))
-        for picture, paths in files.items()
-    }
-    gone = [BadFile(Path((*files[picture], "")[0]), 0, 0, "gone") for picture, paths in there.items() if not paths]
-    wanted = {picture: paths for picture, paths in there.items() if paths}
+    wanted, gone = find_places(table.folder, files)
     if not wanted:
         return FillReport(0, tuple(gone))
     with ExitStack() as stack:
@@ -177,35 +170,15 @@ def _fill_missing(
     workers: int,
     progress: Progress,
 ) -> FillReport:
-    """Tries all pictures with their first files, then those that failed with their second, and so on."""
-    progress(0, len(files))
-    made, bad = 0, dict[PictureId, BadFile]()
-    todo, copy = [(picture, paths[0]) for picture, paths in files.items()], 0
-    while todo:
-        with Decoders(min(workers, len(todo)), fit=encoder.fit) as decoders:
-            outcomes = zip([picture for picture, _ in todo], decoders.decode(path for _, path in todo), strict=True)
-            for batch in pace_batches(outcomes):
-                good: dict[PictureId, DecodedFile] = {}
-                for picture, outcome in batch:
-                    bad.pop(picture, None)
-                    if isinstance(outcome, DecodedFile) and outcome.is_picture(picture, pixel_hashes.get(picture, "")):
-                        good[picture] = outcome
-                    else:
-                        reason = outcome.reason if isinstance(outcome, BadFile) else "another picture by now"
-                        bad[picture] = BadFile(outcome.path, outcome.size, outcome.mtime_ns, reason)
-                if good:
-                    regions_bre = _encode_regions(encoder, [read.pixels for read in good.values()])
-                    for picture, why in _find_unusable_regions(encoder, list(good), regions_bre).items():
-                        bad[picture] = BadFile(good[picture].path, good[picture].size, good[picture].mtime_ns, why)
-                    kept = [row for row, picture in enumerate(good) if picture not in bad]
-                    if kept:
-                        names = list(good)
-                        table.add([names[row] for row in kept], regions_bre[kept])
-                    made += len(kept)
-                progress(made + len(bad), len(files))
-        copy += 1
-        todo = [(picture, files[picture][copy]) for picture in bad if copy < len(files[picture])]
-    return FillReport(made, tuple(bad.values()))
+    def keep(good: Mapping[PictureId, DecodedFile]) -> Mapping[PictureId, str]:
+        names = list(good)
+        regions_bre = _encode_regions(encoder, [read.pixels for read in good.values()])
+        unusable = _find_unusable_regions(encoder, names, regions_bre)
+        if kept := [row for row, picture in enumerate(names) if picture not in unusable]:
+            table.add([names[row] for row in kept], regions_bre[kept])
+        return unusable
+
+    return read_again(files, keep, fit=encoder.fit, pixel_hashes=pixel_hashes, workers=workers, progress=progress)
 
 
 def _encode_regions(encoder: Encoder, pixels: Sequence[Pixels]) -> Float[np.ndarray, "b r e"]:
@@ -234,10 +207,20 @@ def _find_unusable_regions(
 class StoredVectors:
     """Raw vectors from a library's tables (`gallery.RawVectors`); missing regions are made first."""
 
-    def __init__(self, store: Store, encoder: Encoder) -> None:
-        self._store, self._encoder = store, encoder
-        self.raw_version = encoder.raw_version
+    def __init__(self, store: Store, raw_version: str, load_encoder: Callable[[], Encoder]) -> None:
+        """`load_encoder`: gives the encoder of these vectors, when regions are to be made."""
+        self._store, self._load_encoder = store, load_encoder
+        self.raw_version = raw_version
         self._table = RegionTable(store.folder, self.raw_version)
+
+    def is_of_all(self, snapshot: Snapshot) -> bool:
+        """Whether all of these pictures have raw vectors; kept beside the snapshot."""
+
+        def count_lacking(snapshot: Snapshot) -> Int64[np.ndarray, " one"]:
+            there = self._store.ids_with_vectors(self.raw_version)
+            return np.array([sum(picture not in there for picture in snapshot.ids)], np.int64)
+
+        return not snapshot.derived(f"lacking-{self.raw_version}", count_lacking)[0]
 
     def has_regions(self, snapshot: Snapshot) -> Bool[np.ndarray, " n"]:
         """Whether pictures have regions; kept beside the snapshot, so that conversations begin without Lance (2 s)."""
@@ -253,7 +236,7 @@ class StoredVectors:
         rows = np.flatnonzero(~self.has_regions(snapshot)).tolist()
         files = {snapshot.ids[row]: snapshot.paths(row) for row in rows}
         return fill_regions(
-            self._table, self._encoder, files, progress=progress or (lambda done, total: None),
+            self._table, self._load_encoder(), files, progress=progress or (lambda done, total: None),
             pixel_hashes={snapshot.ids[row]: snapshot.pixel_hash(row) for row in rows},
         )  # fmt: skip
 
@@ -266,9 +249,9 @@ class StoredVectors:
             lacking = [row for row in self._store.rows() if row.id in missing]
             files = {row.id: [file.path for file in row.files] for row in lacking}
             pixel_hashes = {row.id: row.pixels or "" for row in lacking}
-            fill_regions(self._table, self._encoder, files, pixel_hashes=pixel_hashes)
+            fill_regions(self._table, self._load_encoder(), files, pixel_hashes=pixel_hashes)
             if self._table.shape() is None:  # no file could be read
-                shape = _encode_regions(self._encoder, [np.zeros((1, 1, 3), np.uint8)]).shape[1:]
+                shape = _encode_regions(self._load_encoder(), [np.zeros((1, 1, 3), np.uint8)]).shape[1:]
         for some in (ids[start : start + MAX_READ] for start in range(0, len(ids), MAX_READ)):
             whole_bg = np.asarray(self._global.read(some), np.float32)
             if not regions:

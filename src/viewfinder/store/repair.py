@@ -15,11 +15,12 @@ from viewfinder.encoders.base import Encoder, to_file_name
 from viewfinder.errors import BadInput, LibraryError, NotALibrary
 from viewfinder.store.bucket import find_bucket
 from viewfinder.store.ingest import Ingest
+from viewfinder.store.kept_encoders import Sameness, accepts, compare_encoder, has_old_space, take_recognised
 from viewfinder.store.repair_journal import BEFORE, RepairJournal, end_repair, go_on_with_repair
 from viewfinder.store.repair_tables import repair_tables
 from viewfinder.store.reports import Progress, RepairReport
 from viewfinder.store.server_database import find_database_damage, set_database_aside
-from viewfinder.store.settings import LIBRARY_FORMAT, SETTINGS, Settings, read_settings, write_settings
+from viewfinder.store.settings import FACTS_FORMAT, SETTINGS, Settings, read_settings, replace_active, write_settings
 from viewfinder.store.snapshot_files import load_snapshot
 from viewfinder.store.spaces import build_space, find_damaged_heads, has_space
 from viewfinder.store.store import Store
@@ -67,7 +68,7 @@ def repair_library(
         for cache in CACHES:
             shutil.rmtree(folder / cache, ignore_errors=True)
         if store.has_facts():
-            settings = replace(settings, format=LIBRARY_FORMAT)
+            settings = replace(settings, format=FACTS_FORMAT)
         write_settings(folder, settings)
         if settings.space is not None or has_space(store, loaded):
             load_snapshot(folder, settings.space or loaded.version)
@@ -106,7 +107,16 @@ def _repair_heads(folder: Path, settings: Settings, journal: RepairJournal) -> S
 def _repair_vectors(
     store: Store, encoder: Encoder, settings: Settings, journal: RepairJournal, progress: Progress | None
 ) -> Settings:
-    """Makes lost raw vectors again from the files; then the active space."""
+    """Makes lost raw vectors again from the files; then the active space.
+
+    Not where the encoder is another model than the one that made them: then a space without all pictures could become
+    the active one. `find_problems` tells it.
+    """
+    kept = settings.active
+    if kept.space in store.spaces() and not (accepts(kept, encoder) or has_old_space(kept, encoder)):
+        if compare_encoder(store, kept, encoder) is not Sameness.RECOGNISED:
+            return settings
+        settings = replace_active(settings, take_recognised(store, kept, encoder))
     rows = store.rows()
     lacking = {row.id for row in rows} - store.ids_with_vectors(encoder.raw_version)
     files = [Path(file.path) for row in rows if row.id in lacking for file in row.files]

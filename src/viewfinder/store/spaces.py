@@ -78,13 +78,6 @@ def has_space(store: Store, encoder: Encoder) -> bool:
     return encoder.version in store.spaces() and not store.is_empty()
 
 
-def has_old_space(settings: Settings, encoder: Encoder) -> bool:
-    """Whether an untuned library has the space of an earlier viewfinder's head: what next searches it renews it."""
-    made = settings.space
-    is_ours = settings.head is None and made is not None and made.startswith(f"{encoder.raw_version}-")
-    return is_ours and made != encoder.version
-
-
 def save_head(folder: Path, head: Head) -> str:
     """Saves a head with its checksum; returns its path in the library."""
     # Heads that differ only in what their scores mean share one space, but have files of their own.

@@ -2,7 +2,7 @@
 
     <library>/tables/pictures.lance            one row per picture; a picture exists when its row is here
     <library>/tables/vectors.<space>.lance     id and float16 vector, one table per space
-    <library>/tables/spaces.lance              which vector tables are complete and may be read
+    <library>/tables/spaces.lance              which vector tables may be read; the active space has all pictures
     <library>/tables/failures.lance            files that could not become pictures
     <library>/tables/regions.<raw>.lance       region vectors, as far as needed so far (see `raw_vectors`)
     <library>/writing.lock                     held by the one process that writes
@@ -45,6 +45,7 @@ from viewfinder.store.snapshot import read_state
 from viewfinder.store.tables import (
     FAILURES,
     PICTURES,
+    REGIONS_PREFIX,
     SPACES,
     TABLES,
     Tables,
@@ -128,6 +129,59 @@ class Store:
             if not self._merge_rows(PICTURES, "id", self._fit_rows([*rows, *changed])).num_updated_rows:
                 self._tables.note_growth(before, read_state(self.folder), ids)
 
+    def add_vectors(self, space: str, ids: Sequence[str], matrix_nd: Float[np.ndarray, "n d"]) -> None:
+        """Adds vectors in a space that is not searched, or puts them in the place of others.
+
+        The pictures may follow (`add`), or be there already. Raises as `add`.
+        """
+        check_ids(ids)
+        if not ids:
+            return
+        with self._hold_to_write():
+            before, is_new = read_state(self.folder), space not in self._read_spaces()
+            self._add_vectors(space, ids, matrix_nd)
+            if is_new:  # the other spaces are as they were
+                self._tables.note_growth(before, read_state(self.folder), ())
+
+    def announce_vectors(self, space: str, *, is_searched: bool = False) -> None:
+        """Tells readers that a space has got vectors of pictures that were there before."""
+        with self._hold_to_write():
+            if space in (spaces := self._read_spaces()):
+                before = read_state(self.folder)
+                self._register_space(space, *spaces[space])
+                if not is_searched:  # what is searched is as it was
+                    self._tables.note_growth(before, read_state(self.folder), ())
+
+    def name_alike(self, space: str, other: str) -> None:
+        """Gives the vectors of a space a second name. Raises UnknownName: there is no such space.
+
+        A space that has the name already, and lacks pictures that this one has, goes.
+        """
+        with self._hold_to_write():
+            self._find_table(space)
+            table, width = self._read_spaces()[space]
+            before, replaced = read_state(self.folder), self._read_spaces().get(other)
+            self._register_space(other, table, width)
+            if replaced is None:
+                self._tables.note_growth(before, read_state(self.folder), ())
+            elif replaced[0] != table:
+                self._tables.connection.drop_table(replaced[0], ignore_missing=True)
+
+    def forget_spaces(self, spaces: Iterable[str]) -> None:
+        """Deletes spaces, and the regions that lie beside raw vectors of these names; unknown names do no harm.
+
+        Vectors that have another name as well stay under that one.
+        """
+        names = list(spaces)
+        with self._hold_to_write():
+            known = self._read_spaces()
+            gone = {known[name][0] for name in names if name in known}
+            self._tables.delete_where(SPACES, "space", names)
+            gone -= {table for table, _ in self._read_spaces().values()}
+            regions = {f"{REGIONS_PREFIX}{to_file_name(name)}" for name in names}
+            for table in sorted(gone | regions.intersection(self._tables.list_regions())):
+                self._tables.connection.drop_table(table, ignore_missing=True)
+
     def keep_originals(self, files: Mapping[str, Path]) -> None:
         """If the tables lie in a bucket, uploads the pictures' files too: a path here means nothing elsewhere."""
         if self._tables.bucket is not None:
@@ -159,7 +213,9 @@ class Store:
     def forget_vectors(self, ids: Sequence[str], kept: Container[str]) -> None:
         """Deletes vectors and regions of pictures that look another way now, but for those in the spaces `kept`."""
         with self._hold_to_write():
-            tables = [table for space, (table, _) in self._read_spaces().items() if space not in kept]
+            spaces = self._read_spaces()
+            renewed = {table for space, (table, _) in spaces.items() if space in kept}
+            tables = sorted({table for table, _ in spaces.values()} - renewed)
             for table in (*tables, *self._tables.list_regions()):
                 self._tables.delete_where(table, "id", ids)
 
@@ -216,10 +272,14 @@ class Store:
         """Whether a picture's file no longer exists; a library in a bucket has copies of them all."""
         return self._tables.bucket is None and is_gone(path)
 
+    def count(self) -> int:
+        """The number of pictures, with those of which no file is left."""
+        with self._tables.translating_errors():
+            return int(self._tables.open(PICTURES).count_rows())
+
     def is_empty(self) -> bool:
         """Whether there is no picture."""
-        with self._tables.translating_errors():
-            return not self._tables.open(PICTURES).count_rows()
+        return not self.count()
 
     # -- failures
 
@@ -342,7 +402,7 @@ class Store:
                 raise ValueError(f"the space {space!r} needs at least one batch of vectors")
             replaced = self._read_spaces().get(space)
             self._make_space(space, first[1].shape[1], chain([first], iterator))
-            if replaced is not None:
+            if replaced is not None and replaced[0] not in self._list_vector_tables():
                 self._tables.connection.drop_table(replaced[0], ignore_missing=True)
 
     def compact(self, *, keep: timedelta = KEEP_VERSIONS) -> None:
@@ -381,7 +441,8 @@ class Store:
         return {item["space"]: (item["table"], item["width"]) for item in items}
 
     def _list_vector_tables(self) -> list[str]:
-        return [*(name for name, _ in self._read_spaces().values()), *self._tables.list_regions()]
+        # Two names may be of one table.
+        return [*dict.fromkeys(name for name, _ in self._read_spaces().values()), *self._tables.list_regions()]
 
     def _find_table(self, space: str) -> str:
         """The table of a space."""
@@ -401,10 +462,8 @@ class Store:
         self, space: str, width: int, batches: Iterable[tuple[Sequence[str], Float[np.ndarray, "b d"]]]
     ) -> None:
         """Makes a table of vectors, registered when complete; what an interrupted attempt left is dropped."""
-        import pyarrow as pa
-
         name = f"vectors.{to_file_name(space)}"
-        if self._read_spaces().get(space, ("", 0))[0] == name:
+        if any(table == name for table, _ in self._read_spaces().values()):
             name += "_v2"  # while the other is in use; `_v` encodes no character
         self._tables.connection.drop_table(name, ignore_missing=True)
         self._tables.connection.create_table(name, schema=vectors_schema(width))
@@ -416,7 +475,13 @@ class Store:
                 raise ValueError(f"picture {sorted(seen.intersection(ids))[0]!r} comes in two batches")
             seen.update(ids)
             table.add(vectors_to_arrow(ids, matrix_bd, width))
-        item = {"space": space, "table": name, "width": width}
+        self._register_space(space, name, width)
+
+    def _register_space(self, space: str, table: str, width: int) -> None:
+        """Says that a table holds the vectors of a space, from now on."""
+        import pyarrow as pa
+
+        item = {"space": space, "table": table, "width": width}
         self._merge_rows(SPACES, "space", pa.Table.from_pylist([item], schema=table_schema(SPACES)))
 
     @contextmanager

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.vectors import find_unusable
 from viewfinder.errors import LibraryBusy, LibraryError
+from viewfinder.store.kept_encoders import accepts, compare_encoder, explain_mismatch, has_old_space
 from viewfinder.store.server_database import find_database_damage
 from viewfinder.store.settings import Settings
-from viewfinder.store.spaces import find_damaged_heads, has_old_space
+from viewfinder.store.spaces import find_damaged_heads
 from viewfinder.store.store import Store
 from viewfinder.store.tables import REPAIR
 
@@ -28,9 +29,14 @@ def find_problems(
         problems += [f"gone: {file.path}" for file in row.files if store.has_lost(file.path)]
     ids = {row.id for row in rows}
     # Other spaces may lag behind: `switch` completes one before it becomes active.
-    active = settings.space if has_old_space(settings, encoder) else encoder.version
-    for space in {encoder.raw_version, active} - {None} if ids else ():
-        there, matrix_nd = store.read_vectors(str(space))
+    kept, spaces = settings.active, {encoder.raw_version, encoder.version}
+    if has_old_space(kept, encoder):
+        spaces = {encoder.raw_version, str(kept.space)}
+    elif not accepts(kept, encoder):  # what searches next tells whether it is the same all the same
+        spaces = {str(kept.space)}
+        problems.append(str(explain_mismatch(kept, encoder, compare_encoder(store, kept, encoder))))
+    for space in sorted(spaces) if ids else ():
+        there, matrix_nd = store.read_vectors(space)
         problems += [f"no vector in {space}: {picture}" for picture in sorted(ids.difference(there))]
         problems += [  # as earlier versions stored them
             f"no usable vector in {space}: {there[row]}: {why}: `viewfinder remove` it and add its file again"

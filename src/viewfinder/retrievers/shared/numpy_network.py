@@ -124,13 +124,14 @@ def check_sentences(sentences: SentenceEncoder | None, version: str) -> Sentence
     Raises:
         EncoderMismatch: there are none, or they are of another version.
     """
-    if sentences is None or sentences.version != version:
+    known = None if sentences is None else sentences.of(version)
+    if known is None:
         found = "none" if sentences is None else repr(sentences.version)
         raise EncoderMismatch(
             f"these weights read sentence vectors of {version!r}, and this encoder's are {found}; "
             "use the encoder they were trained with, or train again with this one"
         )
-    return sentences
+    return known
 
 
 SAME = 0.999

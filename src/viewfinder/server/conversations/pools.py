@@ -77,7 +77,7 @@ class RetrieverPool:
         self._loading, self._counting, self._making = threading.Lock(), threading.Lock(), threading.Lock()
         self._loaded: dict[str, Retriever[Any]] = {}
         self._prepared: dict[str, Gallery] = {}
-        self._missing: tuple[str, int] | None = None
+        self._missing: tuple[tuple[str, str], int] | None = None
 
     def names(self) -> list[str]:
         """The built-in ones, and the configured ones of other packages; a client can name only these."""
@@ -107,13 +107,13 @@ class RetrieverPool:
         if space is None or self._prepared.get(name) is gallery:
             return gallery
         try:
-            check_fits(space, gallery.raw)
+            check_fits(space, gallery.find_raw(space.raw_version))
         except EncoderMismatch as error:
             raise Problem(409, "encoder-mismatch", str(error)) from error
         before = self._prepared.get(name)
         if before is not None and before.snapshot.space != gallery.snapshot.space:
             before = None
-        missing = self.count_missing(gallery) if retriever.reads.regions else 0
+        missing = self.count_missing(gallery, space) if retriever.reads.regions else 0
         if missing > MAX_MADE_IN_A_TURN:
             if before is None:
                 detail = f"{name} reads regions of pictures, and {missing} pictures have none yet: prepare it first"
@@ -154,15 +154,16 @@ class RetrieverPool:
         detail = f"{name} is looking at the pictures for the first time: try again in a while"
         raise Problem(503, "getting-ready", detail, headers={"Retry-After": "5"})
 
-    def count_missing(self, gallery: Gallery) -> int:
-        """How many of these pictures have no regions, but a file to make them from."""
-        snapshot = gallery.snapshot
+    def count_missing(self, gallery: Gallery, space: RegionSpace | None = None) -> int:
+        """How many of these pictures have no regions (those that `space` reads), but a file to make them from."""
+        snapshot, raw = gallery.snapshot, gallery.raw if space is None else gallery.find_raw(space.raw_version)
+        assert isinstance(raw, StoredVectors), "the pictures of a library"
+        state = snapshot.generation, raw.raw_version
         with self._counting:
-            if self._missing is None or self._missing[0] != snapshot.generation:
-                assert isinstance(gallery.raw, StoredVectors), "the pictures of a library"
-                rows = np.flatnonzero(~gallery.raw.has_regions(snapshot)).tolist()
+            if self._missing is None or self._missing[0] != state:
+                rows = np.flatnonzero(~raw.has_regions(snapshot)).tolist()
                 count = sum(any(Path(path).exists() for path in snapshot.paths(row)) for row in rows)
-                self._missing = snapshot.generation, count
+                self._missing = state, count
             return self._missing[1]
 
     def list_all(self) -> Retrievers:
@@ -181,8 +182,8 @@ class RetrieverPool:
             needs, tells = list(declared.needs), declared.predictor is not None
             leaning = find_picture_bias(retriever)
             if gallery is not None and declared.space is not None:
-                check_fits(declared.space, gallery.raw)
-                missing = self.count_missing(gallery) if declared.regions else 0
+                check_fits(declared.space, gallery.find_raw(declared.space.raw_version))
+                missing = self.count_missing(gallery, declared.space) if declared.regions else 0
         except ViewfinderError as error:
             problem = " ".join(str(error).split())
         ready = problem is None and missing <= MAX_MADE_IN_A_TURN
@@ -238,12 +239,14 @@ def predict_picture_attributes(
     if reads.predictor is None:
         return PictureAttributes(attributes=[], known=[])
     if file is not None:
-        raw_1g = gallery.encoder.pictures([decode_one(file, gallery.encoder.fit).pixels]).global_bd
+        encoder = gallery.encoder if reads.space is None else gallery.find_encoder(reads.space.raw_version)
+        raw_1g = encoder.pictures([decode_one(file, encoder.fit).pixels]).global_bd
         [best_c2] = best_labels(reads.predictor, np.asarray(raw_1g, np.float32), reads.count)
         seen = name_labels(best_c2, reads.predictor.labels)
     else:
         assert row is not None
-        seen = gallery.predicted([row], reads.predictor, reads.count)[0]
+        version = None if reads.space is None else reads.space.raw_version
+        seen = gallery.predicted([row], reads.predictor, reads.count, version)[0]
     return PictureAttributes(
         attributes=[PictureAttribute(name=name, chance=round(chance, 4)) for name, chance in seen.items()],
         known=sorted(reads.predictor.labels),
