@@ -141,9 +141,9 @@ def test_a_library_whose_making_was_interrupted_is_completed(home: Path) -> None
 def test_a_library_of_a_later_viewfinder_is_not_touched(home: Path) -> None:
     Library.open(home)
     file = home / "library.json"
-    newer = file.read_text(encoding="utf-8").replace('"format": 2', '"format": 3, "colour": "unheard of"')
+    newer = file.read_text(encoding="utf-8").replace('"format": 2', '"format": 4, "colour": "unheard of"')
     file.write_text(newer, encoding="utf-8")
-    with pytest.raises(NewerLibrary, match=r"format 3, this one reads 2\): upgrade viewfinder"):
+    with pytest.raises(NewerLibrary, match=r"format 4, this one reads 3\): upgrade viewfinder"):
         Library.open(home)
     assert file.read_text(encoding="utf-8") == newer
 

@@ -335,7 +335,13 @@ def _read_model_type(source: CheckpointSource) -> tuple[str, CheckpointSource]:
     if model_type not in FAMILIES:
         what = f"{source.location} is of model type {model_type!r}"
         raise BadInput(f"{what}, which viewfinder cannot use: give one of type {known}")
-    return model_type, replace(source, commit=data.get("_commit_hash") or source.commit)
+    if source.folder is None and source.commit is None:
+        from transformers.utils.hub import extract_commit_hash
+
+        # What `get_config_dict` returns does not tell the commit since transformers 5.
+        with explain_failures(source, "config.json"):
+            source = replace(source, commit=extract_commit_hash(str(source.file("config.json")), None))
+    return model_type, source
 
 
 def _load_network(source: CheckpointSource, family: Family) -> Network:

@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Float32, Int, Int64, UInt8
 
 from viewfinder.byte_cache import ByteCache
-from viewfinder.encoders.base import Encoder
+from viewfinder.encoders.base import Encoder, Vocabulary
 from viewfinder.encoders.tags import TagVectors
 from viewfinder.encoders.vectors import check_finite, check_rows, check_texts
 from viewfinder.errors import LibraryError, UnknownName
@@ -334,7 +334,9 @@ class Gallery:
         if space is not None and reads.named == "raw":
             raw = check_fits(space, self.find_raw(space.raw_version))
             [(raw_1g, regions_1re)] = raw.batches([picture_id], regions=reads.regions or reads.named_regions)
-        vectors = self._name_vectors(self.snapshot.matrix_nd[row], reads, raw_1g, regions_1re)
+        vectors = self._name_vectors(self.snapshot.matrix_nd[row], raw_1g, regions_1re)
+        if reads.words:
+            vectors |= self._describe(reads, self._find_described(picture_id, row, reads))
         if space is not None and reads.named == "own":
             vectors["own"] = self.block(space).vectors(np.array([row]))[0]
         seen = {}
@@ -357,8 +359,10 @@ class Gallery:
         vector_d = self._check_image(self.encoder.project(np.asarray(own_1g, np.float32)))[0]
         as_raw = space is not None and reads.named == "raw"
         vectors = self._name_vectors(
-            vector_d, reads, raw_1g if as_raw else None, raw.regions_brd if as_raw and regions else None
+            vector_d, raw_1g if as_raw else None, raw.regions_brd if as_raw and regions else None
         )
+        if reads.words:
+            vectors |= self._describe(reads, vector_d if seer is self.encoder else seer.project(raw_1g)[0])
         if space is not None and reads.named == "own":
             captions, sentences = (("",), self.sentences) if space.reads_captions else ((), None)  # it has no captions
             regions_1re = raw.regions_brd if space.reads_regions else None
@@ -394,19 +398,34 @@ class Gallery:
     def _name_vectors(
         self,
         vector_d: Float[np.ndarray, " d"],
-        reads: Reads,
         raw_1g: Float[np.ndarray, "1 g"] | None = None,
         regions_1re: Float[np.ndarray, "1 r e"] | None = None,
     ) -> dict[str, Float[np.ndarray, ...]]:
         """The representations of one picture, under the names that retrievers use (`Picture.vectors`)."""
         vectors: dict[str, Float[np.ndarray, ...]] = {"global": np.array(vector_d)}
-        if reads.words and self.encoder.vocabulary is not None:
-            vectors["vocabulary"] = vocabulary_vectors(vector_d[None], self.encoder.vocabulary)[0]
         if raw_1g is not None:
             vectors["raw"] = np.asarray(raw_1g[0], np.float32)
         if regions_1re is not None:
             vectors["raw regions"] = regions_1re[0]
         return vectors
+
+    def find_vocabulary(self, reads: Reads) -> Vocabulary | None:
+        """The words in which a retriever has pictures described: those of the encoder that it was trained on."""
+        encoder = self.encoder if reads.space is None else self.find_encoder(reads.space.raw_version)
+        return encoder.vocabulary
+
+    def _find_described(self, picture_id: str, row: int, reads: Reads) -> Float[np.ndarray, " d"]:
+        """The vector of a picture in the space of `find_vocabulary`."""
+        encoder = self.encoder if reads.space is None else self.find_encoder(reads.space.raw_version)
+        if encoder is self.encoder or self.companion is None:
+            return self.snapshot.matrix_nd[row]
+        [(raw_1g, _)] = self.companion.raw.batches([picture_id], regions=False)
+        return encoder.project(raw_1g)[0]
+
+    def _describe(self, reads: Reads, vector_d: Float[np.ndarray, " d"]) -> dict[str, Float[np.ndarray, " l"]]:
+        """A picture as the vocabulary describes it, under its name; nothing if there is none."""
+        vocabulary = self.find_vocabulary(reads)
+        return {} if vocabulary is None else {"vocabulary": vocabulary_vectors(vector_d[None], vocabulary)[0]}
 
     # -- what is known of pictures by words
 

@@ -81,7 +81,7 @@ def resolve_turn(
     text = "" if isinstance(turn, Answer) else read(getattr(turn, "text", "")).content
     values: dict[str, tuple[str, ...]] = {}
     changes: tuple[Change, ...] = ()
-    vocabulary = gallery.encoder.vocabulary
+    vocabulary = gallery.find_vocabulary(reads)
     screens = _Screens(conversation, gallery, image_file, reads)
     match turn:
         case Like(picture):

@@ -252,7 +252,8 @@ class Ingest:
                 batch = _PictureBatch(named, new, raw_nr, encoding.submit(self._encode_beside, new))
                 if waiting is not None:
                     yield waiting
-                wait([batch.raw_nr, batch.beside])
+                wait([batch.raw_nr])
+                wait([batch.beside])
                 waiting = None if is_slow else batch
                 if waiting is None:
                     yield batch

@@ -136,9 +136,9 @@ def read_settings(file: Path) -> Settings:
         if checksum not in (None, _compute_checksum(whole)):
             raise ValueError("it was changed since it was written")
         others = tuple(KeptEncoder(**_read_kept(one)) for one in data.pop("others", ()))
-        lists = {name: tuple(data.pop(name, ())) for name in ("roots", "leave_out")}
+        roots, leave_out = tuple(data.pop("roots", ())), tuple(data.pop("leave_out", ()))
         data["format"] = min(data["format"], FACTS_FORMAT)
-        return Settings(**_read_kept(data), **lists, others=others)
+        return Settings(**_read_kept(data), roots=roots, leave_out=leave_out, others=others)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         advice = f"`viewfinder repair {file.parent}` makes it again"
         raise NotALibrary(f"{file} is not a library's settings: {error}; {advice}") from error
