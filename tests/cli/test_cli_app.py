@@ -43,6 +43,7 @@ VERBS = [
     "compare",
     "bench",
 ]
+OF_ENCODERS = ["list", "use", "forget", "move"]
 PROGRAM = [sys.executable, "-c", "from viewfinder.cli import main; main()"]
 
 
@@ -54,11 +55,17 @@ def test_every_verb_explains_itself_and_prints_json(verb: str, viewfinder: Run) 
     assert "--json" in outcome.out
 
 
+@pytest.mark.parametrize("verb", OF_ENCODERS)
+def test_every_verb_of_encoders_explains_itself_and_prints_json(verb: str, viewfinder: Run) -> None:
+    outcome = viewfinder("encoder", verb, "--help")
+    assert (outcome.code, f"viewfinder encoder {verb}" in outcome.out, "--json" in outcome.out) == (0, True, True)
+
+
 def test_help_lists_every_verb_in_whole_sentences(viewfinder: Run) -> None:
     outcome = viewfinder("--help")
     assert outcome.code == 0
     listed = outcome.out.partition("Commands:")[2].partition("Exit codes:")[0]
-    assert [line.split()[0] for line in listed.strip().splitlines()] == list(VERBS)
+    assert [line.split()[0] for line in listed.strip().splitlines()] == [*VERBS, "encoder"]
     assert "..." not in listed
 
 

@@ -49,7 +49,7 @@ class EmbeddingActor:
         """`encoder`: its name, and what it stands for; the heads of tuned libraries come later, where vectors are
         written.
         """
-        self._encoder = load_encoder(encoder, pin=pin)
+        self._encoder = load_encoder(encoder) if pin is None else load_encoder(encoder, pin=pin)
         self._decoders = Decoders(1, fit=self._encoder.fit)
         self._encoder.pictures([])
 
