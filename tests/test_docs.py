@@ -152,9 +152,10 @@ INSTEAD: dict[str, dict[str, str]] = {
 """What placeholders of a page stand for."""
 
 LIBRARY = "export VIEWFINDER_LIBRARY=pictures.vf; viewfinder add ~/Pictures\n"
+SCREENSHOTS = "mkdir -p ~/Pictures/Screenshots; cp ~/Pictures/000000000001.jpg ~/Pictures/Screenshots\n"
 BEFORE = {
-    "docs/command-line.md": "mkdir ~/Pictures/Screenshots; cp ~/Pictures/000000000001.jpg ~/Pictures/Screenshots\n"
-    "cp ~/Pictures/000000000002.jpg scan.tif\n"
+    "docs/tutorials/photos.md": SCREENSHOTS,
+    "docs/command-line.md": SCREENSHOTS + "cp ~/Pictures/000000000002.jpg scan.tif\n"
     "viewfinder add ~/Pictures --catalogue ~/world/catalogue.csv\n",
     "docs/server.md": LIBRARY
     + """

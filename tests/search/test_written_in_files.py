@@ -82,7 +82,7 @@ def test_a_name_that_is_typed_moves_its_picture_to_the_top_also_of_a_few(typed: 
     assert hits[0].id == "p001"
     assert hits.verdict == "found"
     assert [hit.id for hit in hits if hit.match == "likely"] == ["p001"]
-    assert [match.text for match in session.ranking().query.word_matches] == [typed]
+    assert [match.text for match in session.ranking().query.word_matches] == [typed.removesuffix(".jpg")]
 
 
 def test_what_is_no_name_is_not_looked_for() -> None:
@@ -125,7 +125,7 @@ def test_words_that_the_encoder_never_heard_mean_all_pictures_of_which_they_are_
         gallery = Gallery(snapshot_of(told), ColourEncoder(calibration=calibration), match_words=True)
         hits = Session(gallery, Composer(), None, n=len(LOOKS), memo=ByteCache()).say(text)
         assert {hit.id for hit in hits[: len(meant)]} == {hit.id for hit in hits if hit.match == "likely"} == meant
-        assert hits[len(meant) - 1].score > hits[len(meant)].score + 1
+        assert hits[len(meant) - 1].score > hits[len(meant)].score
     for text in ("Käthe in red", "Käthe Zuse"):  # partly known, partly written of nothing
         ratios = gallery.written_ratios(text)
         assert ratios is None or ratios.nats_k.max(initial=0) < NAMED_NATS

@@ -30,6 +30,9 @@ MIN_SHARE, MAX_SHARE = 0.02, 0.2
 MAX_TALL_RATIO, MIN_WIDE_RATIO, MAX_SQUARE_RATIO, MIN_PANORAMA_RATIO = 0.95, 1.05, 1.05, 2.0
 """Width over height of upright, wide, square and panoramic pictures."""
 
+NAMED_IN_KEYWORDS = frozenset(("person", "place"))
+"""Facts that hold for a picture also where its keywords have the name."""
+
 Held = tuple[Bool[np.ndarray, " n"], Bool[np.ndarray, " n"]]
 """Which pictures a fact holds for, and of which it is known whether it does."""
 
@@ -100,6 +103,11 @@ def find_holding(phrase: FactPhrase, gallery: Gallery) -> Held:  # noqa: PLR0911
                 of_column = _match_column(gallery, name, wanted.__contains__)
                 holds_n |= of_column[0]
                 known_n |= of_column[1]
+            if phrase.kind in NAMED_IN_KEYWORDS:
+                # Many write persons and places as keywords; a picture without that keyword may still show them.
+                folded = {value.casefold() for value in wanted}
+                named_n, _ = _match_column(gallery, "keywords", lambda keyword: keyword.casefold() in folded)
+                holds_n, known_n = holds_n | named_n, known_n | named_n
             return holds_n, known_n
 
 

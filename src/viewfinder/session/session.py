@@ -477,7 +477,7 @@ class Session(TurnMethods):
         from viewfinder.session.facts import describe_reading
 
         reading = describe_reading(read(getattr(path[-1].turn, "text", "")), gallery) if path else None
-        return Ranking(gallery, query, allowed_n, adapters, texts_said(path, read), reading, fold=self._fold)
+        return Ranking(gallery, query, allowed_n, adapters, texts_said(asks_for, read), reading, fold=self._fold)
 
     @property
     def reader(self) -> Read:

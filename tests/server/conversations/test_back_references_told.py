@@ -26,10 +26,12 @@ def registered(monkeypatch: pytest.MonkeyPatch, looks_back: Callable[[], Any]) -
     monkeypatch.setitem(viewfinder.retrievers.RETRIEVERS, "looks-back", lambda checkpoint: looks_back())
 
 
-def begun(conversations: Conversations, retriever: str = "looks-back", **given: Any) -> str:
+def begun(
+    conversations: Conversations, retriever: str = "looks-back", *, said: str = "like the first", **given: Any
+) -> str:
     id = conversations.create(LOCAL, SessionIn(retriever=retriever, questioner="none", n=5), **given).id
     conversations.take(LOCAL, id, LikeTurn(like="p001", but="blue"))
-    conversations.take(LOCAL, id, SayTurn(say="like the first"))
+    conversations.take(LOCAL, id, SayTurn(say=said))
     return id
 
 
@@ -60,7 +62,7 @@ def test_they_are_read_again_by_the_next_process(open_conversations: OpenConvers
 
 
 def test_they_are_those_of_the_retriever_that_is_asked_for(conversations: Conversations) -> None:
-    id = begun(conversations, "composer")
+    id = begun(conversations, "composer", said="blue like the first")
     assert done(conversations, id, 2) == []
     assert done(conversations, id, 2, retriever="looks-back") == [FIRST]
 
