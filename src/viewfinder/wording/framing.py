@@ -463,7 +463,7 @@ def _has_speaker_acting(words: Sequence[str]) -> bool:
 def _is_afterthought(words: Sequence[str]) -> bool:
     """ "Or so", "that kind of thing", "as far as I know": nobody of whom a description speaks does anything in it."""
     if words == ("no",) or (
-        words[0] != "a"
+        words[0] not in ("a", "second", "minute", "moment")
         and all(word in DISCOURSE or (word in ("no", "or") and len(words) > 1) or word in _RATHER for word in words)
     ):
         return True
@@ -475,7 +475,7 @@ def _is_afterthought(words: Sequence[str]) -> bool:
     is_begun = (
         is_of(first, THIS_OR_SO)
         or (first, second) in (("at", "least"), ("more", "or"), ("not", "that"), ("not", "this"), ("not", "those"))
-        or (words[-1] in ("ago", "back") and not _TIMES.isdisjoint(words))
+        or (words[-1] in ("ago", "back") and words[-2:-1] != ("the",) and not _TIMES.isdisjoint(words))
         or (first == "nothing" and second in ("else", "more", "special"))
         or (first in ("no", "not") and not ASKING_NOUNS.isdisjoint(words))
         or (first == "as" and second in ("far", "it", "that", "said", "described", "mentioned", "always"))
@@ -758,7 +758,7 @@ def _closes(tail: Sequence[str]) -> bool:  # noqa: PLR0911 (one return a kind)
         return len(tail) == 4 and tail[2] in ("the", "this", "that", "my")
     if first in VOCATIVES and second in CLOSINGS | VOCATIVES:
         return True
-    if first in _WOULD and second in ("be", "do", "help", "work", "suffice"):
+    if first in _WOULD and (second in ("do", "help", "work", "suffice") or (second == "be" and len(tail) > 2)):
         return True
     acts = _has_speaker_acting(tail)
     if is_of(first, SUBJECTS):
@@ -791,6 +791,10 @@ def _drop_noun_at_end(text: str) -> str:
     if len(words) <= MAX_NOUN_PHRASE_WORDS:
         describes = not before.endswith(("ing", "s")) and not is_talk(before)
     else:
-        is_kind = before in _KINDS_OF_PHOTOS or before.endswith("'s") or words[-1].startswith(("shot", "illustration"))
+        is_kind = (
+            before in _KINDS_OF_PHOTOS
+            or before.endswith("'s")
+            or words[-1].startswith(("shot", "snap", "illustration"))
+        )
         describes = not is_kind and _TAKING.isdisjoint(words)
     return " ".join(text.split()[:-1]) if describes else text
