@@ -427,8 +427,9 @@ def _speaks(words: Sequence[str], *, follows: bool) -> bool:  # noqa: PLR0911 (o
         return True
     if _has_speaker_acting(words) or any(b in ("me", "us") and a in _TOWARDS for a, b in pairwise(words)):
         return True
-    if words[0] in ("from", "on", "in") and words[-1] in _STORES | PICTURE_NOUNS and len(words) > 2:
-        return words[1] in ("my", "our", "your")
+    is_mine = len(words) > 2 and words[1] in ("my", "our", "your")
+    if is_mine and words[0] in ("from", "on", "in") and words[-1] in _STORES | PICTURE_NOUNS:
+        return True
     if not follows and all(map(_says_no_looks, words)) and not ADJECTIVES.isdisjoint(words):
         return True  # "just curious"
     if not follows:
