@@ -90,7 +90,7 @@ _VISIBLE = list_words("""
 """)
 """Adjectives that also say how something looks."""
 _WOULD = list_words("would will should might could may must")
-_RATHER = list_words("rather maybe perhaps hang hold on")
+_RATHER = list_words("rather maybe perhaps hang hold on a second sec minute moment")
 _ASIDE = list_words("if as unless though although because since that's")
 _OF_THINKING = list_words("think believe guess know see say thought")
 _OF_SEEING = list_words("""
@@ -135,7 +135,7 @@ _BEFORE_A_NOUN = list_words("a an the this that these those my our your his her 
 _SETTING_OFF = list_words("so basically actually anyway anyways honestly literally listen lets")
 _WHEREABOUTS = list_words("here somewhere once there again around anywhere mine ours")
 """They may stand between a word for the picture and what it shows."""
-_OF_SOME_KIND = list_words("lines kind sort type copy copies version example examples sample memory memories")
+_OF_SOME_KIND = list_words("print lines kind sort type copy copies version example examples sample memory memories")
 _IN_MIND = list_words("mind head memory heart thoughts dreams collection library album archive")
 _TIMES = list_words("""
     a some the long few couple of while time ages day days week weeks month months year years quite
@@ -168,7 +168,8 @@ _OR_SO = list_words("something anything so sth whatever similar such thereabouts
 _IF_ANY = list_words("any possible available there")
 _TRAILING = _list_phrases("""
     again|anymore|asap|now|bad|badly|quick|quickly|fast|somewhere|anywhere|ever|once|yet|right|real|really|so|soon|here
-    |today|please|lot|much|too|at all|is|are|was|were|went|lives|in there|in here|over there|on there|by any chance
+    |today|please|lot|much|too|at all|still around|still there|still here|is|are|was|were|went|lives
+    |in there|in here|over there|on there|by any chance
     |the other day|at once|already|exist|exists|be|might|could|in them|on file|at hand|will do|would do|is fine|got to
     |went to|ended up|called|gone
 """)
@@ -426,8 +427,9 @@ def _speaks(words: Sequence[str], *, follows: bool) -> bool:  # noqa: PLR0911 (o
         return True
     if _has_speaker_acting(words) or any(b in ("me", "us") and a in _TOWARDS for a, b in pairwise(words)):
         return True
-    if words[0] in ("from", "on", "in") and words[-1] in _STORES | PICTURE_NOUNS and len(words) > 2:
-        return words[1] in ("my", "our", "your")
+    is_mine = len(words) > 2 and words[1] in ("my", "our", "your")
+    if is_mine and words[0] in ("from", "on", "in") and words[-1] in _STORES | PICTURE_NOUNS:
+        return True
     if not follows and all(map(_says_no_looks, words)) and not ADJECTIVES.isdisjoint(words):
         return True  # "just curious"
     if not follows:
@@ -461,8 +463,9 @@ def _has_speaker_acting(words: Sequence[str]) -> bool:
 
 def _is_afterthought(words: Sequence[str]) -> bool:
     """ "Or so", "that kind of thing", "as far as I know": nobody of whom a description speaks does anything in it."""
-    if words == ("no",) or all(
-        word in DISCOURSE or (word in ("no", "or") and len(words) > 1) or word in _RATHER for word in words
+    if words == ("no",) or (
+        words[0] not in ("a", "second", "minute", "moment")
+        and all(word in DISCOURSE or (word in ("no", "or") and len(words) > 1) or word in _RATHER for word in words)
     ):
         return True
     first, second = words[0], words[1] if len(words) > 1 else ""
@@ -473,7 +476,7 @@ def _is_afterthought(words: Sequence[str]) -> bool:
     is_begun = (
         is_of(first, THIS_OR_SO)
         or (first, second) in (("at", "least"), ("more", "or"), ("not", "that"), ("not", "this"), ("not", "those"))
-        or (words[-1] in ("ago", "back") and not _TIMES.isdisjoint(words))
+        or (words[-1] in ("ago", "back") and words[-2:-1] != ("the",) and not _TIMES.isdisjoint(words))
         or (first == "nothing" and second in ("else", "more", "special"))
         or (first in ("no", "not") and not ASKING_NOUNS.isdisjoint(words))
         or (first == "as" and second in ("far", "it", "that", "said", "described", "mentioned", "always"))
@@ -513,7 +516,7 @@ def _find_beginning(words: Sequence[str], *, follows: bool) -> int:
         connected = _find_connector(words, at, speaks=speaks or end > 0, follows=follows)
         if connected is not None:
             end = max(end, connected)
-        elif word in PICTURE_NOUNS and not is_of(before, SUBJECTS):
+        elif word in PICTURE_NOUNS and not is_of(before, SUBJECTS) and before not in SOMEBODY:
             goes_on = after in _ORDERED or after in NUMBER_WORDS
             is_bare = before not in DETERMINERS and not is_talk(after) and after not in _COMPOUNDS
             if end and after and (goes_on or is_bare):
@@ -577,6 +580,13 @@ def _asks(  # noqa: PLR0911, PLR0912 (one return a kind)
         return True
     if word in (_OF_SEARCHING if follows else _IMPERATIVES) and begins and after != "of":
         return True
+    if (
+        speaks
+        and before in ADJECTIVES
+        and before not in _VISIBLE
+        and word in ("in", "about", "for", "if", "that", "to")
+    ):
+        return True  # "I'd be interested in"
     if before in ("me", "us") and is_of(word, _VERBS) and at > 1 and words[at - 2] in ("let", "help", "make"):
         return True
     if follows:
@@ -749,7 +759,7 @@ def _closes(tail: Sequence[str]) -> bool:  # noqa: PLR0911 (one return a kind)
         return len(tail) == 4 and tail[2] in ("the", "this", "that", "my")
     if first in VOCATIVES and second in CLOSINGS | VOCATIVES:
         return True
-    if first in _WOULD and second in ("be", "do", "help", "work", "suffice"):
+    if first in _WOULD and (second in ("do", "help", "work", "suffice") or (second == "be" and len(tail) > 2)):
         return True
     acts = _has_speaker_acting(tail)
     if is_of(first, SUBJECTS):
@@ -782,6 +792,10 @@ def _drop_noun_at_end(text: str) -> str:
     if len(words) <= MAX_NOUN_PHRASE_WORDS:
         describes = not before.endswith(("ing", "s")) and not is_talk(before)
     else:
-        is_kind = before in _KINDS_OF_PHOTOS or before.endswith("'s") or words[-1].startswith(("shot", "illustration"))
+        is_kind = (
+            before in _KINDS_OF_PHOTOS
+            or before.endswith("'s")
+            or words[-1].startswith(("shot", "snap", "illustration"))
+        )
         describes = not is_kind and _TAKING.isdisjoint(words)
     return " ".join(text.split()[:-1]) if describes else text

@@ -156,7 +156,7 @@ OTHER_VERBS = _inflect("""
     depict feature contain include exhibit present thank greet hurry worry appear suggest recommend own belong depend
     clarify specify confirm confuse correct inform contact respond consider accept expect return thought end forward
     apologise apologize regret owe beg dream bug wrack rack tag file label sort stick pic photograph film adore
-    cherish print edit order publish crop copy illustrate catch rely insist strike
+    cherish print edit order publish crop copy illustrate catch rely insist strike possess obtain request submit
 """) | list_words("""
     saw seen shown gave given giving got gotten getting brought sent dug digging told said thought meant knew known
     understood forgot forgotten forgetting lost putting took taken taking shot made making went gone came coming heard
