@@ -186,7 +186,10 @@ def test_words_of_one_model_are_never_compared_with_pictures_of_another(
     (tmp_path / "seed").write_text("1", encoding="utf-8")
     library, drawn = made(tmp_path, REPLACED)
     (tmp_path / "seed").write_text("2", encoding="utf-8")
-    for use in (lambda it: it.find("red"), lambda it: it.chat(), lambda it: it.add(tmp_path / "pictures", workers=1)):
+    uses: tuple[Callable[[Library], object], ...] = (
+        lambda it: it.find("red"), lambda it: it.chat(), lambda it: it.add(tmp_path / "pictures", workers=1),
+    )  # fmt: skip
+    for use in uses:
         with pytest.raises(EncoderMismatch) as caught:
             use(Library.open(library.folder))
         line = str(caught.value)
@@ -208,8 +211,7 @@ def test_a_version_that_changed_while_no_number_did_is_recognised_by_a_few_pictu
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     library, drawn = made(tmp_path)
-    import shades
-
+    shades = sys.modules["shades"]
     monkeypatch.setattr(shades.Warm, "label", "Renamed")
     again = Library.open(library.folder)
     assert again.encoder.version == "Renamed-1"
@@ -228,8 +230,7 @@ def test_where_no_picture_is_there_to_compare_nothing_is_guessed(
 ) -> None:
     library, _ = made(tmp_path)
     (tmp_path / "pictures").rename(tmp_path / "unplugged")
-    import shades
-
+    shades = sys.modules["shades"]
     monkeypatch.setattr(shades.Warm, "label", "Renamed")
     with pytest.raises(EncoderMismatch, match="too few of the pictures' files are there to compare"):
         Library.open(library.folder).find("red")
@@ -400,6 +401,7 @@ def test_encoders_are_switched_many_times_while_people_search(tmp_path: Path) ->
 KILLED = """
 import os, signal, sys
 from pathlib import Path
+import viewfinder.library
 from viewfinder.library import Library
 from viewfinder.store import encoder_keeper, kept_encoders, settings, store, tables
 
@@ -444,6 +446,10 @@ POINTS = (
 )  # fmt: skip
 
 
+FEW = ("after vectors", "before a commit", "before settings", "forgetting")
+"""Points of which one kill each is in the ordinary suite."""
+
+
 def kill_at(folder: Path, point: str, at: int) -> bool:
     """Builds and switches in a process that is killed there; returns whether it was."""
     done = subprocess.run(
@@ -466,7 +472,9 @@ def check_after_kill(folder: Path, pictures: Path, count: int) -> None:
     assert not library.verify()
 
 
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize(
+    "point", [point if point in FEW else pytest.param(point, marks=pytest.mark.long) for point in POINTS]
+)
 def test_after_kill_9_anywhere_in_a_switch_all_pictures_are_found(point: str, tmp_path: Path) -> None:
     library, drawn = made(tmp_path)
     assert kill_at(library.folder, point, 1 if point in ("announcing", "forgetting") else 2)

@@ -327,6 +327,11 @@ class Library:
         from viewfinder.store.ingest import Ingest
 
         reader = self._find_reader(adding.wanted)
+        if embedder is not None and reader is not self.encoder:
+            raise BadInput(
+                f"{self.settings.encoder} cannot be used, so no cluster embeds with it: add without one, or switch to "
+                "another encoder first"
+            )
         self._encoder_keeper.want_starter()
         report, roots = AddReport(), adding.roots
         if roots:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -207,3 +208,27 @@ def test_an_index_that_another_process_makes_is_served_too(
     indexed = live.gallery().indexed
     assert indexed is not None
     assert len(indexed.index) == 6
+
+
+def test_a_server_goes_on_over_a_switch_to_another_encoder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tests = Path(__file__).parents[1]
+    monkeypatch.syspath_prepend(str(tests))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tests), os.environ.get("PYTHONPATH", "")]))
+    tiny_pictures(tmp_path / "pictures", 6)
+    writer = Library.open(tmp_path / "switched", encoder="shades:Warm")
+    writer.add(tmp_path / "pictures", workers=1, without_starter=True)
+    served = LiveLibrary(writer.folder, writer.settings)
+    served.start()
+    try:
+        eventually(lambda: _count(served) == 6)
+        chat = served.chat(questioner=None, n=6)
+        before = [hit.id for hit in chat.say("red")]
+        writer.add(encoder="shades:Wide", workers=1)
+        writer.forget_encoder("shades:Warm")
+        assert [hit.id for hit in chat.back_to(1)] == before  # whichever it is served with now
+        eventually(lambda: served.gallery().snapshot.space == served.gallery().encoder.version == "Wide-3")
+        assert [hit.id for hit in chat.back_to(1)] == before
+        assert served.unseen == ""
+    finally:
+        served.stop()
+        sys.modules.pop("shades", None)

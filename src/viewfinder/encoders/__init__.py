@@ -66,5 +66,7 @@ def name_encoder(name: str) -> str:
     is_plain = bool(name) and not {"/", "\\", "~"}.intersection(name)
     if not name or (is_plain and (name in PLUGINS.names() or is_place_of_class(name))):
         return name
-    folder = Path(name).expanduser()
-    return os.path.abspath(folder) if folder.is_dir() else name  # noqa: PTH100 (without looking through links)
+    place, mark, choice = name.partition("?")  # a folder may be followed by what is chosen of it
+    folder = Path(place).expanduser()
+    # Not `resolve`: links may be there to be changed.
+    return f"{os.path.abspath(folder)}{mark}{choice}" if place and folder.is_dir() else name  # noqa: PTH100

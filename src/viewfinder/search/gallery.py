@@ -418,9 +418,9 @@ class Gallery:
         """The vector of a picture in the space of `find_vocabulary`."""
         encoder = self.encoder if reads.space is None else self.find_encoder(reads.space.raw_version)
         if encoder is self.encoder or self.companion is None:
-            return self.snapshot.matrix_nd[row]
+            return np.asarray(self.snapshot.matrix_nd[row])
         [(raw_1g, _)] = self.companion.raw.batches([picture_id], regions=False)
-        return encoder.project(raw_1g)[0]
+        return np.asarray(encoder.project(raw_1g)[0])
 
     def _describe(self, reads: Reads, vector_d: Float[np.ndarray, " d"]) -> dict[str, Float[np.ndarray, " l"]]:
         """A picture as the vocabulary describes it, under its name; nothing if there is none."""

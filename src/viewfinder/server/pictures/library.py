@@ -327,6 +327,7 @@ def summarize_collection(library: Library, settings: ServerSettings, *, jobs: in
         columns=[] if snapshot is None else [to_unicode(name) for name in snapshot.columns()],
         examples=[] if snapshot is None else [to_unicode(text) for text in suggest_descriptions(snapshot)],
         encoder=encoder_name(library.settings.encoder),
+        encoders=[encoder_name(it.encoder) for it in (library.settings.active, *library.settings.others)],
         space=None if snapshot is None else snapshot.space,
         originals=settings.originals,
         roots=[Root(number=number, name=to_unicode(root.resolve().name)) for number, root in enumerate(settings.roots)],

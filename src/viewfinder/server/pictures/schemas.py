@@ -136,6 +136,7 @@ class Collection(BaseModel):
     columns: list[str] = Field(description="names of columns to filter by")
     examples: list[str] = Field(description="short descriptions to begin with, by its captions or catalogue")
     encoder: str
+    encoders: list[str] = Field(description="all encoders that the library has vectors of, this one first")
     space: str | None
     originals: bool
     roots: list[Root]
