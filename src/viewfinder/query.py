@@ -64,21 +64,10 @@ Words = Callable[[Sequence[str]], Float[np.ndarray, "n d"]]
 
 @dataclass(frozen=True)
 class SentenceEncoder:
-    """Texts to the frozen sentence vectors that systems are trained on; `version` identifies these vectors.
-
-    `load_other`: gives other sentence vectors that there are as well.
-    """
+    """Texts to the frozen sentence vectors that systems are trained on; `version` identifies these vectors."""
 
     version: str
     encode: Words
-    load_other: Callable[[], SentenceEncoder | None] = lambda: None
-
-    def of(self, version: str) -> SentenceEncoder | None:
-        """These sentence vectors, or the other ones, whichever are of this version; None: neither is."""
-        if version == self.version:
-            return self
-        other = self.load_other()
-        return None if other is None else other.of(version)
 
 
 @dataclass(frozen=True, eq=False)

@@ -285,12 +285,12 @@ class Gallery:
     @cached_property
     def sentences(self) -> SentenceEncoder:
         """Encodes texts for systems that are trained on frozen sentence vectors."""
-        companion = self.companion
+        return SentenceEncoder(self.encoder.sentences_version, self.encode_sentences)
 
-        def load_other() -> SentenceEncoder | None:
-            return None if companion is None else encode_with(companion.encoder)
-
-        return SentenceEncoder(self.encoder.sentences_version, self.encode_sentences, load_other)
+    def find_sentences(self, raw_version: str | None) -> SentenceEncoder:
+        """Frozen sentence vectors for a system that reads raw vectors of this version: those of the same encoder."""
+        encoder = self.encoder if raw_version is None else self.find_encoder(raw_version)
+        return self.sentences if encoder is self.encoder else encode_with(encoder)
 
     def find_raw(self, version: str) -> RawVectors | None:
         """The raw vectors of this version, of the encoder or of the starter beside it; else those of the encoder."""
@@ -364,7 +364,8 @@ class Gallery:
         if reads.words:
             vectors |= self._describe(reads, vector_d if seer is self.encoder else seer.project(raw_1g)[0])
         if space is not None and reads.named == "own":
-            captions, sentences = (("",), self.sentences) if space.reads_captions else ((), None)  # it has no captions
+            sentences = self.find_sentences(space.raw_version) if space.reads_captions else None
+            captions = () if sentences is None else ("",)  # it has none
             regions_1re = raw.regions_brd if space.reads_regions else None
             vectors["own"] = space.project(RawPictures(raw_1g, regions_1re, captions, sentences))[0]
         if reads.predictor is None:
@@ -685,7 +686,7 @@ class Gallery:
 
         def project(snapshot: Snapshot) -> Float32[np.ndarray, "f d"]:
             captions = map(self.caption, range(len(self) if space.reads_captions else 0))
-            sentences = self.sentences if space.reads_captions else None
+            sentences = self.find_sentences(space.raw_version) if space.reads_captions else None
             batches = (
                 space.project(RawPictures(global_bg, regions_bre, tuple(islice(captions, len(global_bg))), sentences))
                 for global_bg, regions_bre in raw.batches(snapshot.ids, regions=space.reads_regions)

@@ -70,8 +70,8 @@ class GalleryLookup:
     @property
     def _sentences(self) -> SentenceEncoder:
         """Questioners are trained on those of the starter."""
-        own = self._gallery.sentences
-        return own.load_other() or own
+        companion = self._gallery.companion
+        return self._gallery.find_sentences(None if companion is None else companion.raw.raw_version)
 
     def ids(self) -> Sequence[PictureId]:
         """The ids of the candidates."""

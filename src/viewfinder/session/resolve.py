@@ -110,7 +110,7 @@ def resolve_turn(
         values,
         changes,
         vocabulary.words if vocabulary is not None else (),
-        gallery.sentences,
+        gallery.find_sentences(None if reads.space is None else reads.space.raw_version),
         lambda number: screens.list_after(number) if 0 <= number < node.number else (),
     )
 

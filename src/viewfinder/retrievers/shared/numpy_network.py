@@ -124,14 +124,13 @@ def check_sentences(sentences: SentenceEncoder | None, version: str) -> Sentence
     Raises:
         EncoderMismatch: there are none, or they are of another version.
     """
-    known = None if sentences is None else sentences.of(version)
-    if known is None:
+    if sentences is None or sentences.version != version:
         found = "none" if sentences is None else repr(sentences.version)
         raise EncoderMismatch(
             f"these weights read sentence vectors of {version!r}, and this encoder's are {found}; "
             "use the encoder they were trained with, or train again with this one"
         )
-    return known
+    return sentences
 
 
 SAME = 0.999
