@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from viewfinder.cluster.searching import Shown, hash_order, open_shown
 from viewfinder.errors import BadInput, EncoderMismatch, LibraryError, UnknownName
 from viewfinder.library import Library
 from viewfinder.questioners.looks import picture_looks
@@ -234,6 +235,36 @@ def test_where_no_picture_is_there_to_compare_nothing_is_guessed(
     monkeypatch.setattr(shades.Warm, "label", "Renamed")
     with pytest.raises(EncoderMismatch, match="too few of the pictures' files are there to compare"):
         Library.open(library.folder).find("red")
+
+
+def test_a_machine_of_a_cluster_with_another_model_refuses_to_search(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHADE_SEED", str(tmp_path / "seed"))
+    (tmp_path / "seed").write_text("1", encoding="utf-8")
+    library, drawn = made(tmp_path, REPLACED)
+    snapshot = library.gallery().snapshot
+    shown = Shown(snapshot.generation, snapshot.space, REPLACED, None, hash_order(snapshot.ids), None)
+    assert len(open_shown(str(library.folder), shown).gallery) == len(drawn)
+    (tmp_path / "seed").write_text("2", encoding="utf-8")
+    with pytest.raises(EncoderMismatch, match="put the same model on all machines"):
+        open_shown(str(library.folder), shown)
+
+
+def test_a_library_from_which_photographs_have_vanished_gets_them_back_with_the_next_add(tmp_path: Path) -> None:
+    """As earlier viewfinders left it: the active space, of a new version, has only the pictures that came after."""
+    library, drawn = made(tmp_path)
+    vanished = sorted(library.store.ids())[:6]
+    vectors_nd = library.store.read_vectors_of("Warm-1", vanished)
+    library.store.write_space("former", [(vanished, vectors_nd)])
+    kept = [picture for picture in library.store.ids() if picture not in vanished]
+    library.store.write_space("Warm-1", [(kept, library.store.read_vectors_of("Warm-1", kept))])
+    assert len(Library.open(library.folder).find("red", n=20)) == len(kept)
+    assert len(Library.open(library.folder).verify()) == len(vanished)
+    again = Library.open(library.folder)
+    again.add(tmp_path / "pictures", workers=1)
+    check_answers(again, len(drawn))
+    assert again.verify() == []
 
 
 # -- the starter beside another one

@@ -256,6 +256,18 @@ def test_a_path_as_it_was_typed_is_never_asked_for_on_the_hub(home: Path, monkey
     assert count_found(folder) == 5
 
 
+def test_a_path_as_it_was_typed_and_the_absolute_one_are_one_encoder(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = read_settings(home / "library/library.json")
+    write_settings(home / "library", replace(settings, encoder="clip", pin=None))
+    monkeypatch.chdir(home)
+    Library.open(home / "library").add(encoder=str(home / "clip"), workers=1)
+    assert [one.name for one in Library.open(home / "library").encoders()] == ["clip"]
+    monkeypatch.chdir("/")
+    assert count_found(home / "library") == 5
+
+
 # -- pins
 
 

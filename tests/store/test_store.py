@@ -321,3 +321,45 @@ def test_any_sequence_of_changes_leaves_what_a_dict_would_hold(
     if store.spaces():
         ids, matrix_nd = store.read_vectors("s")
         assert dict(zip(ids, matrix_nd[:, 0].tolist(), strict=True)) == firsts
+
+
+def add(store: Store, names: str) -> None:
+    store.add([picture(name) for name in names], {"s": vectors(*map(ord, names))})
+
+
+def test_a_second_name_of_a_space_is_of_the_same_vectors_and_lasts_without_the_first(store: Store) -> None:
+    add(store, "abc")
+    before = store.read_vectors("s")
+    store.name_alike("s", "t")
+    assert store.spaces() == {"s": 4, "t": 4}
+    add(store, "d")
+    assert store.read_vectors("t")[0] == list("abcd")
+    store.delete(["d"])
+    store.compact()
+    store.forget_spaces(["s", "unheard of"])
+    assert store.spaces() == {"t": 4}
+    np.testing.assert_array_equal(store.read_vectors("t")[1], before[1])
+    store.forget_spaces(["t"])
+    assert not list((store.folder / "tables").glob("vectors.*"))
+
+
+def test_a_second_name_takes_the_place_of_a_space_that_lacks_pictures(store: Store) -> None:
+    add(store, "abc")
+    store.write_space("t", [(["a"], np.ones((1, 4), np.float32))])
+    store.name_alike("s", "t")
+    assert store.read_vectors("t")[0] == list("abc")
+    store.write_space("s", [(list("abc"), np.ones((3, 4), np.float32))])  # of a head that is new
+    assert not np.array_equal(store.read_vectors("t")[1], store.read_vectors("s")[1])
+    with pytest.raises(UnknownName):
+        store.name_alike("unheard of", "u")
+
+
+def test_vectors_beside_are_there_before_their_pictures_and_read_with_them(store: Store) -> None:
+    add(store, "ab")
+    store.add_vectors("beside", ["a", "c"], np.ones((2, 3), np.float32))
+    assert store.read_vectors("beside")[0] == ["a"]
+    add(store, "c")
+    assert store.ids_with_vectors("beside") == {"a", "c"}
+    store.announce_vectors("beside")
+    with pytest.raises(ValueError, match="comes twice"):
+        store.add_vectors("beside", ["a", "a"], np.ones((2, 3), np.float32))

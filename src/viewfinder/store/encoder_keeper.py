@@ -106,7 +106,7 @@ class EncoderKeeper:
         sameness = compare_encoder(self._store, kept, encoder, self._library.reads_alike)
         if sameness is Sameness.SAME:
             return
-        if sameness is Sameness.RENEWED and not list_lacking(self._store, encoder.raw_version):
+        if sameness is Sameness.RENEWED:  # of all raw vectors there are: no picture that was searched is lost
             build_space(self._store, encoder)
             self._library.save(replace(self._settings, space=encoder.version))
         elif sameness is Sameness.RECOGNISED or (takes_words and sameness is Sameness.OTHER_WORDS):
@@ -229,7 +229,7 @@ class EncoderKeeper:
                 self._store, encoder, lacking, is_searched=is_active, workers=workers, progress=progress,
                 should_stop=should_stop,
             )  # fmt: skip
-            if is_active and filled.made:
+            if is_active:
                 self._project(encoder)
             if filled.made:
                 report.notes.append(f"{name}: vectors of {filled.made:,} pictures that were here before")
@@ -359,7 +359,8 @@ class EncoderKeeper:
         """The encoder of this name or folder; unless `strict`, the last name of a folder is enough where it is one."""
         every = (self._settings.active, *self._settings.others)
         for wanted in (name, name_encoder(name)):
-            if found := [one for one in every if one.encoder == wanted]:
+            # A path that an earlier viewfinder kept as it was typed may name the same folder here.
+            if found := [one for one in every if wanted in (one.encoder, name_encoder(one.encoder))]:
                 return found[0]
         short = [one for one in every if Path(one.encoder).name == name]
         return short[0] if len(short) == 1 and not strict else None
