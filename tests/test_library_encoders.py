@@ -434,7 +434,7 @@ import os, signal, sys
 from pathlib import Path
 import viewfinder.library
 from viewfinder.library import Library
-from viewfinder.store import encoder_keeper, kept_encoders, settings, store, tables
+from viewfinder.store import settings, store, tables
 
 point, at = sys.argv[2], int(sys.argv[3])
 tables.FIRST_BATCH = 4

@@ -39,7 +39,7 @@ from viewfinder.errors import (
     check_path,
     check_type,
 )
-from viewfinder.pictures import BadFile, absolute_root
+from viewfinder.pictures import BadFile
 from viewfinder.plugins import is_place_of_class
 from viewfinder.questioners import QuestionerChoice
 from viewfinder.retrievers import Composer, Retriever, RetrieverClass, load_retriever
@@ -54,16 +54,7 @@ from viewfinder.search.raw_vectors import Companion, RawVectors, check_fits
 from viewfinder.session.session import Picture, Session, check_search, id_of, is_known
 from viewfinder.stopping import is_stop_asked
 from viewfinder.store.bucket import PULLING, URL_FILE, find_bucket, place_name
-from viewfinder.store.encoder_keeper import STARTER, EncoderInfo, EncoderKeeper
 from viewfinder.store.growing_arrays import map_rows
-from viewfinder.store.kept_encoders import (
-    SAME_WORDS,
-    Sameness,
-    accepts,
-    compare_encoder,
-    explain_mismatch,
-    reads_words_alike,
-)
 from viewfinder.store.objects import parse_url
 from viewfinder.store.regions import StoredVectors
 from viewfinder.store.reports import AddReport, FillReport, Progress, RepairReport
@@ -78,15 +69,16 @@ from viewfinder.store.rows import (
 from viewfinder.store.settings import (
     FACTS_FORMAT,
     SETTINGS,
+    STARTER,
     KeptEncoder,
     Settings,
-    add_roots,
     read_settings,
     write_settings,
 )
 from viewfinder.store.snapshot import DERIVED, Snapshot, read_generation
 from viewfinder.store.snapshot_files import load_snapshot
 from viewfinder.store.spaces import (
+    accepts,
     build_space,
     complete_space,
     find_lacking,
@@ -101,7 +93,8 @@ from viewfinder.whole_files import PART, mark_file
 if TYPE_CHECKING:
     from viewfinder.encoders.starter.encoder import Head
     from viewfinder.session.session import OwnImage
-    from viewfinder.store.descriptions import PictureTable, Rows
+    from viewfinder.store.descriptions import Rows
+    from viewfinder.store.encoder_keeper import EncoderInfo, EncoderKeeper
     from viewfinder.store.ingest import Embedder
     from viewfinder.store.removal import Pruned
     from viewfinder.store.showing import ShownPicture
@@ -126,7 +119,6 @@ class Library:
         self._raw_vectors: dict[str, StoredVectors] = {}
         self._gallery: Gallery | None = None
         self._taken: dict[str, set[str]] = {}  # versions that a library which cannot be written takes for its spaces
-        self._encoder_keeper = EncoderKeeper(_KeptEncoders(self))
         self._index = LibraryIndex(folder)
         self.left_out: tuple[BadFile, ...] = ()
         """Pictures that the last `prepare` could not process: one file of each, and the reason."""
@@ -279,83 +271,24 @@ class Library:
                 check_tables(tables, self.store, listed)
         check_type("encoder", encoder, str, type(None))
         wanted = None if encoder is None else name_encoder(encoder)
-        adding = _Adding(roots, tables, follow_links, include, left_out, wanted)
+        from viewfinder.store.adding import Adding, add_pictures, plan_add
+
+        adding = Adding(roots, tables, follow_links, include, left_out, wanted)
         if dry_run:
-            return self._plan_add(adding, listed)
+            return plan_add(self.store, self.settings, self.encoder, adding, listed)
         self._load_networks(wanted)  # it takes seconds, which must not pass under the lock
         with self.store.writing():
             self._refresh_settings()
             self._take_facts(left_out)
             if without_starter and not self.settings.without_starter:
                 self._save_settings(replace(self.settings, without_starter=True))
-            if wanted is not None:
-                self._encoder_keeper.want(wanted)
-            report = self._add_all(adding, workers, embedder, progress, note, lambda: should_stop() or is_stop_asked())
+            report = add_pictures(
+                self._encoder_keeper, adding, workers=workers, embedder=embedder, progress=progress, note=note,
+                should_stop=lambda: should_stop() or is_stop_asked(),
+            )  # fmt: skip
         if self.settings.space is not None:
             with suppress(EncoderMismatch):  # its model was replaced, and the one that is wanted lacks pictures
                 self.gallery()
-        return report
-
-    def _plan_add(self, adding: _Adding, listed: Sequence[Path]) -> AddReport:
-        """What adding would do; `listed`: the files that tables may be about."""
-        from viewfinder.store.descriptions import plan_tables
-        from viewfinder.store.ingest import Ingest
-
-        kept_out = self.settings.leave_out if adding.leave_out is None else adding.leave_out
-        ingest = Ingest(
-            self.store, self.encoder, follow_links=adding.follow_links, include=adding.include, leave_out=kept_out
-        )
-        report = ingest.plan(adding.roots) if adding.roots else AddReport()
-        if adding.wanted not in (None, self.settings.encoder):
-            report.notes.append(f"{adding.wanted} would get vectors of all pictures, then be searched with")
-        if adding.tables:
-            report.described, notes = plan_tables(adding.tables, self.store, listed)
-            report.notes += notes
-        return report
-
-    def _add_all(
-        self,
-        adding: _Adding,
-        workers: int | None,
-        embedder: Embedder | None,
-        progress: Progress | None,
-        note: Callable[[AddReport], None],
-        stop: Callable[[], bool],
-    ) -> AddReport:
-        """New pictures, then vectors that encoders lack, then tables; the caller holds the library for writing."""
-        from viewfinder.store.descriptions import record_tables
-        from viewfinder.store.ingest import Ingest
-
-        reader = self._find_reader(adding.wanted)
-        if embedder is not None and reader is not self.encoder:
-            raise BadInput(
-                f"{self.settings.encoder} cannot be used, so no cluster embeds with it: add without one, or switch to "
-                "another encoder first"
-            )
-        self._encoder_keeper.want_starter()
-        report, roots = AddReport(), adding.roots
-        if roots:
-
-            def acknowledged(done: int, total: int) -> None:
-                # With the first batch: if this is cut short later, what is there can be searched.
-                self._record_roots(roots, reader)
-                if progress is not None:
-                    progress(done, total)
-
-            beside = AddReport()
-            ingest = Ingest(
-                self.store, reader, workers=workers, follow_links=adding.follow_links, include=adding.include,
-                embedder=embedder, leave_out=self.settings.leave_out,
-                load_others=lambda: list(self._encoder_keeper.load_others(reader, beside)),
-            )  # fmt: skip
-            report = ingest.run(roots, progress=acknowledged, note=note, should_stop=stop)
-            report.notes += beside.notes
-        if not report.stopped:
-            self._encoder_keeper.complete(report, workers=workers, progress=progress, should_stop=stop)
-        if adding.tables and not report.stopped:
-            report.described, notes = record_tables(self.store, adding.tables)
-            report.notes += notes
-        self._record_roots(roots, reader)
         return report
 
     def describe(
@@ -636,6 +569,8 @@ class Library:
         kept = settings.active
         encoder = self._load_kept(kept)
         if encoder.version != snapshot.space and not self._takes(kept, snapshot.space, encoder):
+            from viewfinder.store.kept_encoders import Sameness, explain_mismatch
+
             raise explain_mismatch(replace(kept, raw=None, space=snapshot.space), encoder, Sameness.OTHER)
         gallery = Gallery(snapshot, encoder, self._find_raw_vectors(encoder), match_words=True)
         gallery.companion = self._find_companion(settings, encoder, snapshot)
@@ -797,6 +732,13 @@ class Library:
 
     # -- inside
 
+    @property
+    def _encoder_keeper(self) -> EncoderKeeper:
+        """What adds, switches and forgets encoders; searching does without."""
+        from viewfinder.store.encoder_keeper import EncoderKeeper
+
+        return EncoderKeeper(_KeptEncoders(self))
+
     def _check_open(self) -> None:
         if self._closed:
             raise LibraryError(f"{self.folder} was closed: open it again with viewfinder.open")
@@ -819,30 +761,6 @@ class Library:
         if wanted is not None and wanted != self.settings.encoder:
             kept = next((one for one in self.settings.others if one.encoder == wanted), KeptEncoder(wanted))
             self._load_kept(kept).pictures([])
-
-    def _find_reader(self, wanted: str | None) -> Encoder:
-        """The encoder that reads new pictures: the active one, or the one that is wanted if that is another model now.
-
-        Raises EncoderMismatch.
-        """
-        try:
-            encoder = self.encoder
-            self._encoder_keeper.check_active(encoder)
-            self._encoder_keeper.describe_active(encoder)
-        except ViewfinderError:
-            kept = next((one for one in self.settings.others if one.is_wanted), None)
-            if wanted is None or kept is None:
-                raise
-            return self._load_kept(kept)
-        return self.encoder
-
-    def _record_roots(self, roots: Sequence[Path], reader: Encoder) -> None:
-        """Records the space of the pictures and where they were added from, once there are any."""
-        settings = add_roots(self.settings, [str(absolute_root(root)) for root in roots if root.is_dir()])
-        if settings.space is None and has_space(self.store, reader):
-            settings = replace(settings, space=reader.version)
-        if settings != self.settings and settings.space is not None:
-            self._save_settings(settings)
 
     def _take_facts(self, leave_out: tuple[str, ...] | None) -> None:
         """Makes room for facts in a library of an earlier viewfinder, and keeps what is to be left out.
@@ -871,6 +789,8 @@ class Library:
         except EncoderMismatch:
             raise
         except (LibraryError, OSError):  # it may only be read, or somebody else writes
+            from viewfinder.store.kept_encoders import Sameness, compare_encoder
+
             sameness = compare_encoder(self.store, kept, encoder, self._reads_alike)
             if sameness is not Sameness.RECOGNISED or kept.space is None:
                 raise
@@ -878,6 +798,8 @@ class Library:
 
     def _reads_alike(self, kept: KeptEncoder, encoder: Encoder) -> bool | None:
         """Whether an encoder reads words as the kept one did, which an earlier viewfinder kept beside a snapshot."""
+        from viewfinder.store.kept_encoders import SAME_WORDS, reads_words_alike
+
         if kept.said or kept.space is None:
             return reads_words_alike(kept, encoder)
         name = to_file_name(f"sayings-{name_sayings()}-{kept.space}")
@@ -935,18 +857,6 @@ class Library:
 
     def _mark_settings(self) -> tuple[int, int]:
         return mark_file(f"{self.folder}/{SETTINGS}")
-
-
-@dataclass(frozen=True)
-class _Adding:
-    """What is to be added, as `Library.add` takes it; `wanted`: the encoder to be searched with from then on."""
-
-    roots: Sequence[Path]
-    tables: Sequence[PictureTable]
-    follow_links: bool
-    include: Sequence[str]
-    leave_out: tuple[str, ...] | None
-    wanted: str | None
 
 
 MAX_COMPARED_SAYINGS = 8

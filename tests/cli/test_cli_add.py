@@ -286,10 +286,15 @@ def test_a_table_that_is_not_there_is_wrong_use(viewfinder: Run, library: Path, 
     assert str(tmp_path / "none.csv") in outcome.err
 
 
-def test_another_encoder_than_the_librarys_is_refused(viewfinder: Run, library: Path, world: Path) -> None:
-    outcome = viewfinder("add", world / "images", "--encoder", "openai/clip", "--library", library)
-    assert outcome.code == 1
-    assert "'starter', not 'openai/clip'" in outcome.err
+def test_an_encoder_that_there_is_not_is_said_and_the_library_stays_as_it_was(
+    viewfinder: Run, library: Path, world: Path
+) -> None:
+    before = (library / "library.json").read_bytes()
+    outcome = viewfinder("add", world / "images", "--encoder", "nowhere:Encoder", "--library", library)
+    assert outcome.code == 2
+    assert "nowhere:Encoder" in outcome.err
+    assert outcome.err.count("\n") == 1
+    assert (library / "library.json").read_bytes() == before
 
 
 @pytest.mark.parametrize("verb", [["add", "."], ["find", "x"], ["status"], ["chat", "--json"], ["verify"], ["prune"]])

@@ -17,7 +17,6 @@ from viewfinder.encoders.base import Encoder
 from viewfinder.errors import BadInput, EncoderMismatch, LibraryError, UnknownName, ViewfinderError
 from viewfinder.store.kept_encoders import (
     Sameness,
-    accepts,
     compare_encoder,
     describe_encoder,
     explain_lacking,
@@ -27,11 +26,9 @@ from viewfinder.store.kept_encoders import (
     take_recognised,
 )
 from viewfinder.store.reports import AddReport, Progress
-from viewfinder.store.settings import KeptEncoder, Settings, activate, put_other, replace_active
-from viewfinder.store.spaces import build_space, complete_space, find_lacking
+from viewfinder.store.settings import STARTER, KeptEncoder, Settings, activate, put_other, replace_active
+from viewfinder.store.spaces import accepts, build_space, complete_space, find_lacking
 from viewfinder.store.store import Store
-
-STARTER = "starter"
 
 
 @dataclass(frozen=True)
@@ -82,15 +79,15 @@ class EncoderKeeper:
     """The encoders of one library."""
 
     def __init__(self, library: Keeping) -> None:
-        self._library = library
+        self.library = library
 
     @property
     def _store(self) -> Store:
-        return self._library.store
+        return self.library.store
 
     @property
     def _settings(self) -> Settings:
-        return self._library.settings
+        return self.library.settings
 
     # -- the active one
 
@@ -103,14 +100,14 @@ class EncoderKeeper:
             EncoderMismatch: it is another model.
         """
         kept = self._settings.active
-        sameness = compare_encoder(self._store, kept, encoder, self._library.reads_alike)
+        sameness = compare_encoder(self._store, kept, encoder, self.library.reads_alike)
         if sameness is Sameness.SAME:
             return
         if sameness is Sameness.RENEWED:  # of all raw vectors there are: no picture that was searched is lost
             build_space(self._store, encoder)
-            self._library.save(replace(self._settings, space=encoder.version))
+            self.library.save(replace(self._settings, space=encoder.version))
         elif sameness is Sameness.RECOGNISED or (takes_words and sameness is Sameness.OTHER_WORDS):
-            self._library.save(replace_active(self._settings, take_recognised(self._store, kept, encoder)))
+            self.library.save(replace_active(self._settings, take_recognised(self._store, kept, encoder)))
         else:
             raise explain_mismatch(kept, encoder, sameness)
 
@@ -121,7 +118,23 @@ class EncoderKeeper:
             return
         described = describe_encoder(settings.active, encoder)
         if described != settings.active:
-            self._library.save(replace_active(settings, described))
+            self.library.save(replace_active(settings, described))
+
+    def find_reader(self, *, is_other_wanted: bool) -> Encoder:
+        """The encoder that reads new pictures: the active one, or the one that is wanted if that is another model now.
+
+        Raises EncoderMismatch.
+        """
+        try:
+            encoder = self.library.load(self._settings.active)
+            self.check_active(encoder)
+            self.describe_active(encoder)
+        except ViewfinderError:
+            kept = next((one for one in self._settings.others if one.is_wanted), None)
+            if kept is None or not is_other_wanted:
+                raise
+            return self.library.load(kept)
+        return encoder
 
     # -- the others
 
@@ -135,7 +148,7 @@ class EncoderKeeper:
         settings = self._settings
         found = self._find(name, strict=True)
         kept = KeptEncoder(name) if found is None else found
-        encoder = self._library.load(kept)
+        encoder = self.library.load(kept)
         active = settings.active
         if kept.encoder == active.encoder:
             try:
@@ -149,14 +162,14 @@ class EncoderKeeper:
             kept = self._renew(kept, encoder)
         kept = describe_encoder(kept, encoder)
         if self._store.is_empty():
-            self._library.save(replace_active(settings, kept))
+            self.library.save(replace_active(settings, kept))
             return
         self._forget_wishes()
-        self._library.save(put_other(self._settings, replace(kept, is_wanted=True)))
+        self.library.save(put_other(self._settings, replace(kept, is_wanted=True)))
 
     def _renew(self, kept: KeptEncoder, encoder: Encoder) -> KeptEncoder:
         """What is kept of one of the others whose model was replaced: what it made before, if it still would."""
-        sameness = compare_encoder(self._store, kept, encoder, self._library.reads_alike)
+        sameness = compare_encoder(self._store, kept, encoder, self.library.reads_alike)
         if sameness in (Sameness.RECOGNISED, Sameness.OTHER_WORDS):
             return take_recognised(self._store, kept, encoder)
         if sameness in (Sameness.OTHER, Sameness.UNTOLD):
@@ -168,16 +181,16 @@ class EncoderKeeper:
         # What was made of a model that replaces the active one's stays in the tables: wanted again, it goes on there.
         others = tuple(replace(one, is_wanted=False) for one in settings.others if one.encoder != settings.encoder)
         if others != settings.others:
-            self._library.save(replace(settings, others=others))
+            self.library.save(replace(settings, others=others))
 
     def want_starter(self) -> None:
         """Notes that the starter's raw vectors are kept beside those of another encoder, unless they are not wanted."""
         settings = self._settings
         if settings.without_starter or STARTER in (settings.encoder, *(one.encoder for one in settings.others)):
             return
-        starter = self._library.load(KeptEncoder(STARTER))
+        starter = self.library.load(KeptEncoder(STARTER))
         if settings.raw != starter.raw_version:
-            self._library.save(put_other(settings, KeptEncoder(STARTER, raw=starter.raw_version)))
+            self.library.save(put_other(settings, KeptEncoder(STARTER, raw=starter.raw_version)))
 
     def load_others(self, reader: Encoder, report: AddReport) -> Iterator[Encoder]:
         """The other encoders that make vectors of new pictures, besides `reader`; one that cannot is noted."""
@@ -190,11 +203,11 @@ class EncoderKeeper:
     def _load(self, kept: KeptEncoder, report: AddReport) -> Encoder | None:
         """An encoder that made what is kept of it; None, with a note: it cannot be loaded, or is another model."""
         try:
-            encoder = self._library.load(kept)
+            encoder = self.library.load(kept)
             if not accepts(kept, encoder):
-                sameness = compare_encoder(self._store, kept, encoder, self._library.reads_alike)
+                sameness = compare_encoder(self._store, kept, encoder, self.library.reads_alike)
                 if sameness is Sameness.RECOGNISED:
-                    self._library.save(put_other(self._settings, take_recognised(self._store, kept, encoder)))
+                    self.library.save(put_other(self._settings, take_recognised(self._store, kept, encoder)))
                 elif sameness is not Sameness.RENEWED:
                     raise explain_mismatch(kept, encoder, sameness)
         except ViewfinderError as error:
@@ -255,9 +268,9 @@ class EncoderKeeper:
         self._forget_wishes()
         if kept == self._settings.active:
             return
-        encoder = self._library.load(kept)
+        encoder = self.library.load(kept)
         if not accepts(kept, encoder):
-            sameness = compare_encoder(self._store, kept, encoder, self._library.reads_alike)
+            sameness = compare_encoder(self._store, kept, encoder, self.library.reads_alike)
             if sameness is Sameness.RECOGNISED:
                 kept = take_recognised(self._store, kept, encoder)
             elif sameness is not Sameness.RENEWED:
@@ -273,7 +286,7 @@ class EncoderKeeper:
         if still := list_lacking(self._store, encoder.raw_version):
             raise LibraryError(explain_lacking(kept.encoder, still, ()))
         self._project(encoder)
-        self._library.save(activate(self._settings, replace(kept, space=encoder.version)))
+        self.library.save(activate(self._settings, replace(kept, space=encoder.version)))
 
     def _project(self, encoder: Encoder) -> None:
         """Completes the space that an encoder makes of its raw vectors."""
@@ -300,7 +313,7 @@ class EncoderKeeper:
         self._store.forget_spaces(sorted(_list_spaces(kept) - stay))
         others = tuple(one for one in settings.others if one != kept)
         without = settings.without_starter or kept.encoder == STARTER
-        self._library.save(replace(settings, others=others, without_starter=without))
+        self.library.save(replace(settings, others=others, without_starter=without))
         return kept.encoder
 
     def move(self, name: str, place: str) -> str:
@@ -311,8 +324,8 @@ class EncoderKeeper:
         """
         kept, settings = self._find_known(name), self._settings
         moved = replace(kept, encoder=name_encoder(place), pin=None)
-        encoder = self._library.load(moved)
-        sameness = compare_encoder(self._store, kept, encoder, self._library.reads_alike)
+        encoder = self.library.load(moved)
+        sameness = compare_encoder(self._store, kept, encoder, self.library.reads_alike)
         if sameness not in (Sameness.SAME, Sameness.RENEWED, Sameness.RECOGNISED):
             raise EncoderMismatch(
                 f"{moved.encoder} is not the model {kept.encoder} that made this library's vectors: {sameness.value}; "
@@ -322,10 +335,10 @@ class EncoderKeeper:
             moved = take_recognised(self._store, moved, encoder)
         moved = describe_encoder(moved, encoder)
         if kept == settings.active:
-            self._library.save(replace_active(settings, moved))
+            self.library.save(replace_active(settings, moved))
         else:
             others = tuple(one for one in settings.others if one.encoder not in (kept.encoder, moved.encoder))
-            self._library.save(replace(settings, others=(*others, moved)))
+            self.library.save(replace(settings, others=(*others, moved)))
         return moved.encoder
 
     # -- looking

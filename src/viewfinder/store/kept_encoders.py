@@ -26,7 +26,7 @@ from viewfinder.store.reading_again import find_places, read_again
 from viewfinder.store.reports import FillReport, Progress
 from viewfinder.store.rows import PictureRow
 from viewfinder.store.settings import KeptEncoder
-from viewfinder.store.spaces import build_space
+from viewfinder.store.spaces import accepts, build_space
 from viewfinder.store.store import Store
 
 SAME_VECTOR = 1e-3
@@ -65,13 +65,6 @@ class Sameness(Enum):
     OTHER_WORDS = "its numbers of pictures are these, of words they are others"
     OTHER = "it makes other numbers"
     UNTOLD = "its version is another one, and no picture is there to compare"
-
-
-def accepts(kept: KeptEncoder, encoder: Encoder) -> bool:
-    """Whether the encoder's version says that it made the vectors that are kept. 1 us."""
-    if kept.space is None:
-        return kept.raw is None or encoder.raw_version in (kept.raw, *kept.known_as)
-    return encoder.version == kept.space or encoder.version in kept.known_as
 
 
 def compare_encoder(

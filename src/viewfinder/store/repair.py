@@ -15,14 +15,14 @@ from viewfinder.encoders.base import Encoder, to_file_name
 from viewfinder.errors import BadInput, LibraryError, NotALibrary
 from viewfinder.store.bucket import find_bucket
 from viewfinder.store.ingest import Ingest
-from viewfinder.store.kept_encoders import Sameness, accepts, compare_encoder, has_old_space, take_recognised
+from viewfinder.store.kept_encoders import Sameness, compare_encoder, has_old_space, take_recognised
 from viewfinder.store.repair_journal import BEFORE, RepairJournal, end_repair, go_on_with_repair
 from viewfinder.store.repair_tables import repair_tables
 from viewfinder.store.reports import Progress, RepairReport
 from viewfinder.store.server_database import find_database_damage, set_database_aside
 from viewfinder.store.settings import FACTS_FORMAT, SETTINGS, Settings, read_settings, replace_active, write_settings
 from viewfinder.store.snapshot_files import load_snapshot
-from viewfinder.store.spaces import build_space, find_damaged_heads, has_space
+from viewfinder.store.spaces import accepts, build_space, find_damaged_heads, has_space
 from viewfinder.store.store import Store
 from viewfinder.store.tables import FILLED, REGIONS_PREFIX, REPAIR, TABLES, Tables
 from viewfinder.store.verification import find_problems

@@ -20,6 +20,7 @@ from viewfinder.store.tables import TABLES, private_files
 from viewfinder.whole_files import write_file
 
 SETTINGS = "library.json"
+STARTER = "starter"
 LIBRARY_SCHEMA = "viewfinder/library"
 LIBRARY_FORMAT = 3
 """Of 1 are libraries whose tables have no facts (`tables.table_schema`); the first `add` makes them `FACTS_FORMAT`.

@@ -20,7 +20,7 @@ from viewfinder.errors import PartFailed
 from viewfinder.store.bucket import find_bucket
 from viewfinder.store.checksums import checksum_file
 from viewfinder.store.rows import PictureRow
-from viewfinder.store.settings import Settings
+from viewfinder.store.settings import KeptEncoder, Settings
 from viewfinder.store.store import Store
 from viewfinder.store.tables import private_files
 
@@ -76,6 +76,13 @@ def _project_usable(
 def has_space(store: Store, encoder: Encoder) -> bool:
     """Whether there are pictures, and a space of this encoder."""
     return encoder.version in store.spaces() and not store.is_empty()
+
+
+def accepts(kept: KeptEncoder, encoder: Encoder) -> bool:
+    """Whether the encoder's version says that it made the vectors that are kept. 1 us."""
+    if kept.space is None:
+        return kept.raw is None or encoder.raw_version in (kept.raw, *kept.known_as)
+    return encoder.version == kept.space or encoder.version in kept.known_as
 
 
 def save_head(folder: Path, head: Head) -> str:

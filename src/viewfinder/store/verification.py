@@ -7,10 +7,10 @@ from collections.abc import Callable
 from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.vectors import find_unusable
 from viewfinder.errors import LibraryBusy, LibraryError
-from viewfinder.store.kept_encoders import accepts, compare_encoder, explain_mismatch, has_old_space
+from viewfinder.store.kept_encoders import compare_encoder, explain_mismatch, has_old_space
 from viewfinder.store.server_database import find_database_damage
 from viewfinder.store.settings import Settings
-from viewfinder.store.spaces import find_damaged_heads
+from viewfinder.store.spaces import accepts, find_damaged_heads
 from viewfinder.store.store import Store
 from viewfinder.store.tables import REPAIR
 
