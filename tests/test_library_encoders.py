@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -224,6 +225,19 @@ def test_a_version_that_changed_while_no_number_did_is_recognised_by_a_few_pictu
     check_answers(again, count)
     monkeypatch.setattr(shades.Warm, "label", "")
     check_answers(Library.open(library.folder), count)  # an older program on the same library
+
+
+def test_a_repair_finds_vectors_under_a_name_that_they_had_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library, drawn = made(tmp_path)
+    monkeypatch.setattr(sys.modules["shades"].Warm, "label", "Renamed")
+    check_answers(Library.open(library.folder), len(drawn))
+    shutil.rmtree(library.folder / "tables/spaces.lance")
+    (tmp_path / "pictures").rename(tmp_path / "unplugged")
+    report = Library.repair(library.folder)
+    assert not report.lost or all("gone: " in line for line in report.lost), report.lost
+    check_answers(Library.open(library.folder), len(drawn))
 
 
 def test_where_no_picture_is_there_to_compare_nothing_is_guessed(

@@ -223,7 +223,8 @@ def _describe_added(report: AddReport, *, dry_run: bool) -> list[str]:
         ]
     )
     advice = "`viewfinder failures` lists them; a file that is mended is read again by the next `viewfinder add`"
-    return [first, *rest, *bad, *([advice] if report.failures else [])]
+    only_encoders = not report.found and not report.described and report.notes
+    return [*([] if only_encoders else [first]), *rest, *bad, *([advice] if report.failures else [])]
 
 
 def _is_told_by_ending(failure: Failure, report: AddReport) -> bool:

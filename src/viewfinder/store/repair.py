@@ -112,6 +112,9 @@ def _repair_vectors(
     Not where the encoder is another model than the one that made them: then a space without all pictures could become
     the active one. `find_problems` tells it.
     """
+    for former in settings.known_as:  # where the list of spaces was made anew, from the names of files
+        if former in (spaces := store.spaces()) and encoder.raw_version not in spaces:
+            store.name_alike(former, encoder.raw_version)
     kept = settings.active
     if kept.space in store.spaces() and not (accepts(kept, encoder) or has_old_space(kept, encoder)):
         if compare_encoder(store, kept, encoder) is not Sameness.RECOGNISED:
