@@ -121,6 +121,11 @@ def test_a_description_stays_as_it_is(text: str) -> None:
         "Do you happen to know where the photo of {} is?",
         "We once had a photo on the wall, it showed {}",
         "Is {} somewhere in your collection?",
+        "in this picture, {}",
+        # what is said of the picture itself
+        "{} (the photo is on my phone)",
+        "I need the photo with {}, it's urgent",
+        "I would be interested in {}",
     ],
 )
 def test_frames_of_many_registers_are_taken_away(frame: str) -> None:
@@ -160,6 +165,11 @@ def test_an_afterthought_in_the_middle_is_taken_away(frame: str) -> None:
         "well dressed children play on the carpet",
         "the head of a child with dark glasses",
         "has hardwood floors",
+        "a man, seen from the back, with a backpack",
+        "a phone with a banana where the receiver should be",
+        "children on a pedestal, first, second, and third place",
+        "a man, old, on a bench",
+        "a man waterskis, while being pulled",
         # the words on a sign
         'a man walks past a wall with "Where are you?" painted on it',
         'a woman holds a sign, "I need money for food", in the street',

@@ -89,6 +89,7 @@ _VISIBLE = list_words("""
     different near far
 """)
 """Adjectives that also say how something looks."""
+_COUNTED = list_words("a first second next minute moment")
 _WOULD = list_words("would will should might could may must")
 _RATHER = list_words("rather maybe perhaps hang hold on a second sec minute moment")
 _ASIDE = list_words("if as unless though although because since that's")
@@ -163,7 +164,8 @@ _ORDERED = list_words("""
 """Words with which a description may go on after a word for the picture."""
 _SIGNED = list_words("thanks thank thx cheers regards sincerely faithfully yours wishes best ta love")
 """A name may stand after these."""
-_GREETING = VOCATIVES | ADJECTIVES | _SIGNED
+_CALLED = VOCATIVES | _SIGNED
+_GREETING = _CALLED | ADJECTIVES
 _OR_SO = list_words("something anything so sth whatever similar such thereabouts")
 _IF_ANY = list_words("any possible available there")
 _TRAILING = _list_phrases("""
@@ -423,7 +425,7 @@ def _speaks(words: Sequence[str], *, follows: bool) -> bool:  # noqa: PLR0911 (o
     """Whether somebody speaks in a clause of such words, or is spoken to, of the search or of the picture as such."""
     if not _COURTEOUS.isdisjoint(words) or words[0] in ("me", "us"):
         return True
-    if all(word in _GREETING for word in words):
+    if all(word in _GREETING for word in words) and not _CALLED.isdisjoint(words):
         return True
     if _has_speaker_acting(words) or any(b in ("me", "us") and a in _TOWARDS for a, b in pairwise(words)):
         return True
@@ -433,6 +435,8 @@ def _speaks(words: Sequence[str], *, follows: bool) -> bool:  # noqa: PLR0911 (o
     if not follows and all(map(_says_no_looks, words)) and not ADJECTIVES.isdisjoint(words):
         return True  # "just curious"
     if not follows:
+        if all(word in DISCOURSE for word in words):
+            return True
         named = PICTURE_NOUNS | ASKING_NOUNS | ASKING_VERBS
         return words[0] in _IMPERATIVES or words[-1] in _TO_BE or not named.isdisjoint(words)
     if words[0] in _OF_SEARCHING | _ELLIPTIC or words[:2] in (("is", "that"), ("is", "it"), ("is", "there")):
@@ -464,7 +468,7 @@ def _has_speaker_acting(words: Sequence[str]) -> bool:
 def _is_afterthought(words: Sequence[str]) -> bool:
     """ "Or so", "that kind of thing", "as far as I know": nobody of whom a description speaks does anything in it."""
     if words == ("no",) or (
-        words[0] not in ("a", "second", "minute", "moment")
+        words[0] not in _COUNTED
         and all(word in DISCOURSE or (word in ("no", "or") and len(words) > 1) or word in _RATHER for word in words)
     ):
         return True
