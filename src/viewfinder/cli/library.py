@@ -138,7 +138,7 @@ def _take_encoder(folder: Path, encoder: str | None, *, yes: bool, as_json: bool
 
     file = folder / SETTINGS
     made_with = read_settings(file).encoder if file.exists() else None
-    name = encoder if made_with is None else made_with  # another one is refused when the library is opened
+    name = encoder or made_with
     if name in (None, "starter") or is_here(name):
         return encoder
     if dry_run:

@@ -27,9 +27,6 @@ __all__ = [
 SHORT_NAMES = ("clip", "clip-laion", "siglip", "siglip2", "multilingual")
 """The names of `models.toml`, which is not read for others."""
 
-SETTINGS = ("config.json", "open_clip_config.json", "modules.json", "visual.onnx")
-"""Files of which every folder of a model has one."""
-
 PLUGINS = Plugins("encoder", "viewfinder.encoders", Encoder, ("starter", *SHORT_NAMES))
 
 
@@ -87,9 +84,15 @@ def name_encoder(name: str) -> str:
     """
     is_plain = bool(name) and not {"/", "\\", "~"}.intersection(name)
     is_known = is_plain and (name in PLUGINS.names() or is_place_of_class(name))
-    if not name or (is_known and not (name in SHORT_NAMES and any((Path(name) / file).is_file() for file in SETTINGS))):
+    if not name or (is_known and not (name in SHORT_NAMES and _names_folder(name))):
         return name
     place, mark, choice = name.partition("?")  # a folder may be followed by what is chosen of it
     folder = Path(place).expanduser()
     # Not `resolve`: links may be there to be changed.
     return f"{os.path.abspath(folder)}{mark}{choice}" if place and folder.is_dir() else name  # noqa: PTH100
+
+
+def _names_folder(name: str) -> bool:
+    from viewfinder.encoders.hub import names_folder
+
+    return names_folder(name)

@@ -133,6 +133,7 @@ def _read_transformers(settings: Mapping[str, Any], file: Path) -> PixelSettings
         scale=float(settings.get("rescale_factor", 1 / 255)) if scales else 1.0,
         mean=_read_three(settings.get("image_mean", CLIP_MEAN), file) if shifts else (0.0, 0.0, 0.0),
         std=_read_three(settings.get("image_std", CLIP_STD), file, above_zero=True) if shifts else (1.0, 1.0, 1.0),
+        rounds_to_even=kind.startswith("OpenCLIP"),
     )
 
 
