@@ -122,7 +122,7 @@ def export_checkpoint(
 def _write_settings(checkpoint: Checkpoint, out: Path) -> None:
     (out / "onnx").mkdir(parents=True)
     if checkpoint.family.any_size:
-        raise BadInput(f"{checkpoint.name} takes pictures of any size, an ONNX file here those of one: use it with torch")
+        raise BadInput(f"{checkpoint.name} takes pictures of any size, an exported file those of one: use torch's")
     if "spatial_shapes" in checkpoint.pixels.model_input_names:
         raise BadInput(
             f"{checkpoint.name} cuts pictures into patches of varying number (NaFlex), which is not exported: "
