@@ -31,7 +31,7 @@ def test_pictures_are_described_and_told(viewfinder: Run, library: Path) -> None
     with serve_vision(lambda jpeg, number: GOOD if number else "What a drawing!") as vision:
         asked = ("describe", "--endpoint", vision.url, "--model", "tiny", "--library", library)
         outcome = viewfinder(*asked, "--limit", 5)
-        assert (outcome.code, outcome.err) == (0, "")
+        assert (outcome.code, outcome.err) == (3, "")  # one was not described
         assert "5 pictures to describe: 4 described; " in outcome.out
         assert ", 3,000 tokens" in outcome.out
         assert "1 picture: no JSON object in the answer (first: " in outcome.out
@@ -97,9 +97,17 @@ def test_an_endpoint_that_is_not_there_is_a_failure_with_a_way_on(viewfinder: Ru
     outcome = viewfinder("describe", "--endpoint", "http://127.0.0.1:9/v1", "--model", "m", "--library", library)
     assert outcome.code == 1
     assert outcome.err == (
-        "viewfinder: m cannot be reached: check the endpoint's address; what was described is kept, "
-        "the same command goes on from here\n"
+        "viewfinder: m cannot be reached: check the endpoint's address (http://127.0.0.1:9/v1); what was described is "
+        "kept, the same command goes on from here\n"
     )
+
+
+def test_a_run_that_described_nothing_has_failed(viewfinder: Run, library: Path) -> None:
+    with serve_vision(lambda jpeg, number: "What a drawing!") as vision:
+        asked = ("describe", "--endpoint", vision.url, "--model", "tiny", "--library", library, "--redo")
+        for more in (("--limit", 2), ("--dry-run",)):
+            outcome = viewfinder(*asked, *more)
+            assert (outcome.code, "no JSON object in the answer" in outcome.out) == (1, True)
 
 
 def test_without_the_extra_reading_text_says_what_installs_it(

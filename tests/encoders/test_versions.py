@@ -282,6 +282,15 @@ def test_a_folder_is_known_by_its_absolute_path(home: Path, monkeypatch: pytest.
     assert Library.open(home / "second", encoder="clip").encoder.version == library.encoder.version
 
 
+def test_a_library_whose_model_is_gone_is_looked_at_without_it(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (home / "clip").rename(home / "moved")
+    problems = Library.open(home / "library").verify()
+    assert len(problems) == 1 and "is gone: put it back" in problems[0]
+    monkeypatch.chdir(home)
+    assert Library.open(home / "library").move_encoder("./clip", "moved") == str(home / "moved")
+    assert Library.open(home / "library").verify() == []
+
+
 def test_a_model_that_was_moved_is_named_anew_and_another_one_is_refused(home: Path, model: Path) -> None:
     (home / "clip").rename(home / "moved")
     with pytest.raises(BadInput, match=r"is gone: put it back, or say with `viewfinder encoder move .* FOLDER`"):

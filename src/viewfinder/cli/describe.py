@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from viewfinder.cli.ending import FAILED, Interrupts
+from viewfinder.cli.ending import FAILED, QUARANTINED, Interrupts
 from viewfinder.cli.options import JsonOption, LibraryOption, open_library, option, parse_conditions
 from viewfinder.cli.output import count_noun, list_first, print_note, print_result
 from viewfinder.errors import BadInput
@@ -81,11 +81,14 @@ def describe(
         _ask_to_send(describer, side, yes=yes)
         report = run(ModelTeller(describer, side=side, at_once=at_once))
     print_result(as_json, asdict(report), *_describe_report(report, dry_run=dry_run))
+    kept = "" if dry_run else "; what was described is kept, the same command goes on from here"
     if report.failed:
-        print_note(f"viewfinder: {report.failed}; what was described is kept, the same command goes on from here")
+        print_note(f"viewfinder: {report.failed}{'' if text_only else f' ({endpoint})'}{kept}")
     elif report.stopped:
-        print_note("viewfinder: stopped; what was described is kept, the same command goes on from here")
-    return FAILED if report.stopped else 0
+        print_note(f"viewfinder: stopped{kept}")
+    if report.stopped or (report.failures and not report.described):
+        return FAILED
+    return QUARANTINED if report.failures else 0
 
 
 def _ask_to_send(describer: Describer, side: int, *, yes: bool) -> None:

@@ -141,8 +141,9 @@ def _check_library(folder: Path) -> str:
         return f"none yet at {folder}: `viewfinder add FOLDER` makes it"
     from viewfinder.library import Library
 
-    facts = Library.open(folder, create=False).status()
-    return f"{facts['pictures']} pictures in {folder}"
+    library = Library.open(folder, create=False)
+    facts, _ = library.status(), library.encoder  # whose files may be gone
+    return f"{facts['pictures']} pictures in {folder}, searched with {facts['encoder']}"
 
 
 def _check_language() -> str:

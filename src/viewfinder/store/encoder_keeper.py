@@ -7,6 +7,7 @@ Whoever calls holds the library for writing, but for `describe_all`.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -371,7 +372,8 @@ class EncoderKeeper:
     def _find(self, name: str, *, strict: bool = False) -> KeptEncoder | None:
         """The encoder of this name or folder; unless `strict`, the last name of a folder is enough where it is one."""
         every = (self._settings.active, *self._settings.others)
-        for wanted in (name, name_encoder(name)):
+        # Its folder may be gone, which is why it is moved: a path means the same as while it was there.
+        for wanted in (name, name_encoder(name), os.path.abspath(Path(name).expanduser())):  # noqa: PTH100 (links stay)
             # A path that an earlier viewfinder kept as it was typed may name the same folder here.
             if found := [one for one in every if wanted in (one.encoder, name_encoder(one.encoder))]:
                 return found[0]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.vectors import find_unusable
-from viewfinder.errors import LibraryBusy, LibraryError
+from viewfinder.errors import LibraryBusy, LibraryError, ViewfinderError
 from viewfinder.store.kept_encoders import compare_encoder, explain_mismatch, has_old_space
 from viewfinder.store.server_database import find_database_damage
 from viewfinder.store.settings import Settings
@@ -21,7 +21,11 @@ def find_problems(
     """Everything in a library that is not as it should be, one line each; damaged files alone, if there are any."""
     if problems := [f"damaged: {file}" for file in (*store.find_damage(), *find_damaged_heads(store.folder, settings))]:
         return problems
-    encoder = load_encoder()  # not before: its head may be damaged
+    encoder: Encoder | None
+    try:
+        encoder = load_encoder()  # not before: its head may be damaged
+    except ViewfinderError as error:  # its files are gone, perhaps; the pictures can be looked at without it
+        encoder, problems = None, [str(error)]
     if not is_in_repair and (store.folder / REPAIR).exists():
         problems.append("a repair was interrupted: `viewfinder repair` goes on with it")
     rows = store.rows()
@@ -29,12 +33,16 @@ def find_problems(
         problems += [f"gone: {file.path}" for file in row.files if store.has_lost(file.path)]
     ids = {row.id for row in rows}
     # Other spaces may lag behind: `switch` completes one before it becomes active.
-    kept, spaces = settings.active, {encoder.raw_version, encoder.version}
-    if has_old_space(kept, encoder):
+    kept = settings.active
+    if encoder is None:
+        spaces = {space for space in (kept.raw, kept.space) if space is not None}
+    elif has_old_space(kept, encoder):
         spaces = {encoder.raw_version, str(kept.space)}
     elif not accepts(kept, encoder):  # what searches next tells whether it is the same all the same
         spaces = {str(kept.space)}
         problems.append(str(explain_mismatch(kept, encoder, compare_encoder(store, kept, encoder))))
+    else:
+        spaces = {encoder.raw_version, encoder.version}
     for space in sorted(spaces) if ids else ():
         there, matrix_nd = store.read_vectors(space)
         problems += [f"no vector in {space}: {picture}" for picture in sorted(ids.difference(there))]
