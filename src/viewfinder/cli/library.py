@@ -495,10 +495,9 @@ def tune(
     others = "every other head loses" if report.others_lose else "no other head finds more without losing"
     kept = f"{before:.1%} of texts find their picture first, as before: {others} new pictures"
     last = f"space {report.space}; `viewfinder tune --undo` goes back"
-    lines = (
-        (f"{read}: {told}", last)
-        if report.chosen == "tuned"
-        else (f"{read}: {kept}", f"what scores mean was learnt; {last}")
+    learnt = (
+        f"what scores mean was learnt; {last}" if collection.encoder.calibration is not None else "nothing is changed"
     )
+    lines = (f"{read}: {told}", last) if report.chosen == "tuned" else (f"{read}: {kept}", learnt)
     print_result(as_json, asdict(report), *lines)
     return 0
