@@ -113,9 +113,7 @@ def test_a_head_is_read_back_as_it_was_and_no_other_file_is_one(tmp_path: Path) 
     (tmp_path / "other.safetensors").write_bytes(b"no head")
     with pytest.raises(EncoderMismatch, match=r"other.safetensors is not a tuned head that this viewfinder reads"):
         load_word_head(tmp_path / "other.safetensors")
-    with pytest.raises(
-        EncoderMismatch, match=r"is a head for 32 numbers a text, and pseudo-clip gives 512: tune again"
-    ):
+    with pytest.raises(EncoderMismatch, match=r"a head for 32 numbers a text, and pseudo-clip gives 512: tune again"):
         load_encoder("pseudo_clip:PseudoClip", head_file=tmp_path / "heads" / "mine.safetensors")
 
 

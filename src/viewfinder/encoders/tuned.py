@@ -45,7 +45,7 @@ class WordHead:
 
     def rounded(self) -> WordHead:
         """The head as it will be read back: every number rounded to float16."""
-        centre_d, adds_dd = (np.float32(np.float16(array)) for array in (self.centre_d, self.adds_dd))
+        centre_d, adds_dd = (array.astype(np.float16).astype(np.float32) for array in (self.centre_d, self.adds_dd))
         return WordHead(self.made_for, centre_d, adds_dd)
 
     def fingerprint(self) -> str:
