@@ -105,7 +105,7 @@ class TunedEncoder:
 
     def __init__(self, untuned: Encoder, head: WordHead) -> None:
         self.untuned, self.head = untuned, head
-        self.name, self.fit = untuned.name, untuned.fit  # type: str, Fit
+        self.name, self.fit = untuned.name, untuned.fit
         self.raw_version, self.sentences_version = untuned.raw_version, untuned.sentences_version
         self.version = f"{untuned.version}-tune-{head.fingerprint()}"
 
