@@ -71,11 +71,11 @@ def test_a_library_of_another_encoder_finds_more_after_tuning_and_can_be_switche
         assert not library.status()["tuned"] and library.status()["space"] == PseudoClip.version
         assert share_found_first(library, pictures[40:]) == before[1]
         library.switch_back()
-        write_world(tmp_path / "more", kind="scenes", count=4, seed=5)
-        library.add(tmp_path / "more" / "images")
-        assert library.status()["space"] == report.space and len(library.find("a ball", n=100)) == 64
         again = library.tune(captions=table)
         assert again.held_out == report.held_out, "what was learnt before is no part of what it is compared with"
+        write_world(tmp_path / "more", kind="scenes", count=4, seed=5)
+        library.add(tmp_path / "more" / "images")
+        assert library.status()["space"] == again.space and len(library.find("a ball", n=100)) == 64
 
 
 def test_words_that_were_turned_away_are_turned_back() -> None:
