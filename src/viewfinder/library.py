@@ -50,7 +50,7 @@ from viewfinder.search.library_index import LibraryIndex
 from viewfinder.search.listing import list_hits, order_by_date
 from viewfinder.search.near_scores import IndexedPictures
 from viewfinder.search.own_scale import name_sayings, read_sayings
-from viewfinder.search.raw_vectors import Companion, RawVectors, check_fits
+from viewfinder.search.raw_vectors import Companion, RawVectors
 from viewfinder.session.session import Picture, Session, check_search, id_of, is_known
 from viewfinder.stopping import is_stop_asked
 from viewfinder.store.bucket import PULLING, URL_FILE, find_bucket, place_name
@@ -79,6 +79,7 @@ from viewfinder.store.settings import (
 from viewfinder.store.snapshot import DERIVED, Snapshot, read_generation
 from viewfinder.store.snapshot_files import find_snapshot, load_snapshot
 from viewfinder.store.spaces import (
+    SpaceHead,
     accepts,
     build_space,
     complete_space,
@@ -92,7 +93,6 @@ from viewfinder.store.tables import TABLES, check_repaired, explain_damage
 from viewfinder.whole_files import PART, mark_file
 
 if TYPE_CHECKING:
-    from viewfinder.encoders.starter.encoder import Head
     from viewfinder.session.session import OwnImage
     from viewfinder.store.describing import DescribeReport, Teller
     from viewfinder.store.descriptions import Rows
@@ -574,7 +574,7 @@ class Library:
         gallery = self.gallery()
         raw: RawVectors | None = gallery.raw
         if (space := retriever.reads.space) is not None:
-            raw = check_fits(space, gallery.find_raw(space.raw_version))
+            raw = gallery.need_raw(space)
         if retriever.reads.regions and isinstance(raw, StoredVectors):
             filled = raw.fill(gallery.snapshot, progress)
             raw.has_regions(self.gallery().snapshot)  # kept for the next conversation
@@ -629,6 +629,7 @@ class Library:
 
             raise explain_mismatch(replace(kept, raw=None, space=snapshot.space), encoder, Sameness.OTHER)
         gallery = Gallery(snapshot, encoder, self._find_raw_vectors(encoder), match_words=True)
+        gallery.encoder_name = settings.encoder
         gallery.companion = self._find_companion(settings, encoder, snapshot)
         gallery.indexed = self._find_index(snapshot)
         return gallery
@@ -751,7 +752,7 @@ class Library:
         `key` as for `add`. `report` is told the progress, one line at a time; `switch_back` returns to the previous
         space.
 
-        Raises BadInput: neither table, too few pictures in them, or an encoder that cannot be tuned.
+        Raises BadInput: neither table, or too few pictures in them.
         """
         if captions is None and catalogue is None:
             raise BadInput("tune needs a table: captions=CSV or catalogue=CSV")
@@ -761,11 +762,15 @@ class Library:
         given = {name: check_path(name, table) for name, table in tables.items() if table is not None}
         return tune(self, **given, key=key, report=report)
 
-    def use_head(self, head: Head) -> None:
-        """Builds a space for a head of the starter beside the present one, from stored raw vectors; switches to it."""
-        file = save_head(self.folder, head)
+    def use_head(self, head: SpaceHead | None) -> None:
+        """Builds a space for a head of the encoder beside the present one, from stored raw vectors; switches to it.
+
+        None is the encoder's own.
+        """
+        file = None if head is None else save_head(self.folder, head)
         encoder = self._load_kept(replace(self.settings.active, head=file))
-        build_space(self.store, encoder)
+        if encoder.version != encoder.raw_version:
+            build_space(self.store, encoder)
         self.switch(encoder.version, file)
         self.gallery()
 

@@ -145,6 +145,7 @@ class RegionSpace:
             weights. Results are cached under it: the vectors of pictures beside a library, and a session's states.
         project: raw pictures -> (n k d), each vector of length 1; a missing region is a vector of zeros.
         reads_regions, reads_captions: whether raw regions, and captions, are needed at all.
+        system: what `viewfinder train` trains it as; "" if it does not.
     """
 
     name: str
@@ -156,13 +157,21 @@ class RegionSpace:
     reads_regions: bool = True
     reads_captions: bool = False
     has_whole: bool = False  # whether the last of the k vectors is that of the whole picture rather than of a region
+    system: str = ""
 
     @classmethod
     def of_wholes(
-        cls, name: str, raw_version: str, project: Callable[[RawPictures], Float32[np.ndarray, "n 1 d"]], width: int
+        cls,
+        name: str,
+        raw_version: str,
+        project: Callable[[RawPictures], Float32[np.ndarray, "n 1 d"]],
+        width: int,
+        system: str = "",
     ) -> RegionSpace:
         """One vector a picture, of the whole picture: no regions are read."""
-        return cls(name, raw_version, project, 1, width, temperature=1.0, reads_regions=False, has_whole=True)
+        return cls(
+            name, raw_version, project, 1, width, temperature=1.0, reads_regions=False, has_whole=True, system=system
+        )
 
 
 @runtime_checkable

@@ -83,7 +83,7 @@ def make_library(home: Path) -> Path:
     rows = catalogue(home, [it.path.name for it in drawn], 1)
     library.add(home / "pictures", captions=captions, catalogue=rows, workers=1)
     library._raw.fill(library.gallery().snapshot)
-    library.use_head(weights(7))  # type: ignore[arg-type]
+    library.use_head(weights(7))
     library.find("red")
     run_program("token", "add", "ada", "--scope", "read", "--library", home / "whole")
     return home / "whole"

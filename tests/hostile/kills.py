@@ -149,7 +149,7 @@ def kill_tune(rounds: int, seed: int, home: Path) -> Outcome:
                 done = active or 0
             check_whole(outcome, library, "after a killed tune")
         outcome.figures["tuned"] = done
-        library.use_head(weights(done + 1))  # type: ignore[arg-type]
+        library.use_head(weights(done + 1))
         check_no_orphans(outcome, library, "after tune has ended")
     return outcome
 

@@ -84,7 +84,7 @@ def tune(library: str, first: str) -> None:
     """Builds the space of one head after another and switches to it, as `tune` does when it has fitted one."""
     opened = open_library(library)
     for number in range(int(first), 10_000):
-        opened.use_head(weights(number))  # type: ignore[arg-type]
+        opened.use_head(weights(number))
         say(tuned=number)
 
 

@@ -495,10 +495,8 @@ def tune(
     others = "every other head loses" if report.others_lose else "no other head finds more without losing"
     kept = f"{before:.1%} of texts find their picture first, as before: {others} new pictures"
     last = f"space {report.space}; `viewfinder tune --undo` goes back"
-    lines = (
-        (f"{read}: {told}", last)
-        if report.chosen == "tuned"
-        else (f"{read}: {kept}", f"what scores mean was learnt; {last}")
-    )
+    is_starter = collection.encoder.name == "starter"
+    learnt = f"what scores mean was learnt; {last}" if is_starter else "the encoder stays as it is"
+    lines = (f"{read}: {told}", last) if report.chosen == "tuned" else (f"{read}: {kept}", learnt)
     print_result(as_json, asdict(report), *lines)
     return 0

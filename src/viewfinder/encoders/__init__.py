@@ -37,10 +37,12 @@ def load_encoder(
     `package.module:Class`, or the model in a local folder or with a hub name.
 
     A name with a slash means a folder or the hub; a folder of ONNX files may be followed by `?` and a precision
-    (`models/clip?q8`), or by `?torch` if it holds the weights of torch as well. `head_file` is a tuned head for the
-    starter. `pin`: what a library takes the name for (`origins`). Without `may_fetch`, nothing is fetched from the hub.
+    (`models/clip?q8`), or by `?torch` if it holds the weights of torch as well. `head_file` is a head that a library
+    was tuned with. `pin`: what a library takes the name for (`origins`). Without `may_fetch`, nothing is fetched from
+    the hub.
 
     Raises:
+        EncoderMismatch: the head was made for another encoder.
         BadInput: a model of the short list was not fetched; another package's encoder cannot be imported, or is not an
             encoder; else as `load_onnx_encoder` and `load_transformers_encoder`.
     """
@@ -49,6 +51,10 @@ def load_encoder(
         from viewfinder.encoders.starter import StarterEncoder
 
         return StarterEncoder(head_file)
+    if head_file is not None:
+        from viewfinder.encoders.tuned import put_head
+
+        return put_head(load_encoder(name, pin=pin, may_fetch=may_fetch), head_file)
     is_plain = bool(name) and not {"/", "\\", "~"}.intersection(name) and name not in SHORT_NAMES
     if is_plain and pin is None and (found := PLUGINS.find(name)) is not None:
         made: Encoder = PLUGINS.make(found, name)

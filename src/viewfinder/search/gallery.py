@@ -182,6 +182,8 @@ class Gallery:
     ) -> None:
         self.snapshot = snapshot
         self.encoder = encoder
+        self.encoder_name = encoder.name
+        """How the library names its encoder, where a command would."""
         self.raw = raw
         self.indexed: IndexedPictures | None = None
         """The index with which turns find the best pictures, once there is one; without, they scan all."""
@@ -367,6 +369,10 @@ class Gallery:
         is_beside = self.companion is not None and self.companion.raw.raw_version == version
         return self.companion.raw if self.companion is not None and is_beside else self.raw
 
+    def need_raw(self, space: RegionSpace) -> RawVectors:
+        """The raw vectors that a trained system makes its own from. Raises as `check_fits`."""
+        return check_fits(space, self.find_raw(space.raw_version), self.encoder_name)
+
     def find_encoder(self, raw_version: str) -> Encoder:
         """The encoder that makes raw vectors of this version, if there is one; else the gallery's own."""
         if raw_version == self.encoder.raw_version or self.companion is None:
@@ -402,7 +408,7 @@ class Gallery:
         row, space = self.row(picture_id), reads.space
         raw_1g = regions_1re = None
         if space is not None and reads.named == "raw":
-            raw = check_fits(space, self.find_raw(space.raw_version))
+            raw = self.need_raw(space)
             [(raw_1g, regions_1re)] = raw.batches([picture_id], regions=reads.regions or reads.named_regions)
         vectors = self._name_vectors(self.snapshot.matrix_nd[row], raw_1g, regions_1re)
         if reads.words:
@@ -421,7 +427,7 @@ class Gallery:
         if reads.space is not None:
             seer = self.find_encoder(reads.space.raw_version)
         if space is not None:
-            check_fits(space, seer)
+            check_fits(space, seer, self.encoder_name)
         regions = space is not None and (reads.regions or reads.named_regions)
         raw = seer.pictures([pixels], regions=regions)
         raw_1g = self._check_image(np.asarray(raw.global_bd, np.float32))
@@ -799,7 +805,7 @@ class Gallery:
 
     def block(self, space: RegionSpace) -> RegionBlock:
         """All pictures as a trained system sees them, made on the first call, then mapped. Raises as `check_fits`."""
-        raw = check_fits(space, self.find_raw(space.raw_version))
+        raw = self.need_raw(space)
 
         def project(snapshot: Snapshot) -> Float32[np.ndarray, "f d"]:
             captions = map(self.caption, range(len(self) if space.reads_captions else 0))

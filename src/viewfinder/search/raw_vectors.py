@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Protocol, TypeVar, runtime_checkable
@@ -65,16 +66,27 @@ class Companion:
 Source = TypeVar("Source", RawVectors, Encoder)
 
 
-def check_fits(space: RegionSpace, raw: Source | None) -> Source:
-    """The raw vectors, or their source, if the space is made from them. Raises LibraryError, EncoderMismatch."""
+def check_fits(space: RegionSpace, raw: Source | None, encoder: str = "") -> Source:
+    """The raw vectors, or their source, if the space is made from them; `encoder` is how a library names its own.
+
+    Raises LibraryError, EncoderMismatch.
+    """
     if raw is None:
         raise LibraryError(f"{space.name} reads raw vectors ({space.raw_version}) of these pictures: there are none")
     if raw.raw_version != space.raw_version:
         raise EncoderMismatch(
             f"{space.name} was trained on {space.raw_version}, and these pictures have {raw.raw_version}: "
-            "open a library made with that encoder, or train on vectors of this one"
+            f"open a library made with that encoder, or train on vectors of this one{_say_command(space, encoder)}"
         )
     return raw
+
+
+def _say_command(space: RegionSpace, encoder: str) -> str:
+    """The commands by which a system is trained for a library's encoder, and used then."""
+    if not space.system or not encoder:
+        return ""
+    train = f"viewfinder train {space.system} --encoder {shlex.quote(encoder)} --data DIR --out mine"
+    return f": `{train}`, then `--checkpoint mine/best.safetensors`"
 
 
 def best_labels(predictor: Predictor, raw_ng: Float[np.ndarray, "n g"], count: int) -> Float32[np.ndarray, "n c 2"]:

@@ -9,12 +9,12 @@ from __future__ import annotations
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 from jaxtyping import Float
 
-from viewfinder.encoders.base import Encoder
+from viewfinder.encoders.base import Calibration, Encoder
 from viewfinder.encoders.vectors import check_rows, find_unusable
 from viewfinder.errors import PartFailed
 from viewfinder.store.bucket import find_bucket
@@ -24,14 +24,25 @@ from viewfinder.store.settings import KeptEncoder, Settings
 from viewfinder.store.store import Store
 from viewfinder.store.tables import private_files
 
-if TYPE_CHECKING:
-    from viewfinder.encoders.starter.encoder import Head
-
 CHECKSUM = ".crc32"
 """Suffix of the file that holds a head's checksum."""
 
 MAX_PROJECTED = 4096
 """Pictures whose vectors are projected together."""
+
+
+class SpaceHead(Protocol):
+    """A head that an encoder of a library can be given: of the starter, or of the words of any other."""
+
+    @property
+    def calibration(self) -> Calibration | None:
+        """What scores mean with it, if that was measured."""
+
+    def fingerprint(self) -> str:
+        """A name for its numbers."""
+
+    def save(self, file: Path) -> None:
+        """Writes it to a file."""
 
 
 def build_space(store: Store, encoder: Encoder) -> None:
@@ -85,7 +96,7 @@ def accepts(kept: KeptEncoder, encoder: Encoder) -> bool:
     return encoder.version == kept.space or encoder.version in kept.known_as
 
 
-def save_head(folder: Path, head: Head) -> str:
+def save_head(folder: Path, head: SpaceHead) -> str:
     """Saves a head with its checksum; returns its path in the library."""
     # Heads that differ only in what their scores mean share one space, but have files of their own.
     name = f"heads/{head.fingerprint()}-{zlib.crc32(repr(head.calibration).encode()):08x}"

@@ -23,15 +23,19 @@ from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.encoders.starter.encoder import Head
 from viewfinder.encoders.starter.fit import BANK_OF_OWN, OWN_TEMPERATURE, CaptionedVectors, HeadCorrection
+from viewfinder.encoders.tuned import TunedEncoder, WordHead
+from viewfinder.encoders.vectors import check_rows, check_texts
 from viewfinder.errors import BadInput
 from viewfinder.metrics import mean_reciprocal_rank, recall_at, target_ranks
 from viewfinder.pictures import DecodedFile, Decoders
 from viewfinder.pictures.scan import scan
 from viewfinder.query import Query
 from viewfinder.search.gallery import Gallery
+from viewfinder.search.own_scale import read_sayings
 from viewfinder.store.descriptions import list_ids, read_tables
 from viewfinder.store.store import Store
 from viewfinder.tuning.verdicts import Written, calibrate_collection
+from viewfinder.tuning.word_maps import CaptionedWords, WordMaps, choose_map
 from viewfinder.wording.product_columns import PRODUCT
 
 LABEL_SHARE = (0.002, 0.5)
@@ -111,8 +115,8 @@ class TunableLibrary(Protocol):
     def gallery(self) -> Gallery:
         """Its pictures in the form in which they are searched."""
 
-    def use_head(self, head: Head) -> None:
-        """Switches to another head."""
+    def use_head(self, head: Head | WordHead | None) -> None:
+        """Switches to another head; None is the encoder's own."""
 
 
 @dataclass(frozen=True)
@@ -146,17 +150,19 @@ def tune(
     The new space is built beside the present one from stored raw vectors, without reading a picture again; the switch
     is one atomic step, and `Library.switch_back` undoes it. `key` names the column that tells the picture.
 
+    Of the starter, pictures and words are moved, and what scores mean is learnt; of other encoders, words alone.
+
     Raises:
-        BadInput: another encoder than the starter, too few captioned pictures, or a damaged table.
+        BadInput: too few captioned pictures, or a damaged table.
     """
     tell = report or (lambda line: None)
     encoder = library.encoder
-    if not isinstance(encoder, StarterEncoder):
-        raise BadInput(f"only the encoder 'starter' can be tuned; this library was made with {encoder.name!r}")
     said = _read_texts(library, captions, catalogue, key, tell)
     if len(said) < MIN_CAPTIONED:
         raise BadInput(f"{len(said)} pictures with captions were found; tuning needs at least {MIN_CAPTIONED}")
     tell(f"{sum(len(texts) for texts, _ in said.values())} texts of {len(said)} pictures")
+    if not isinstance(encoder, StarterEncoder):
+        return _tune_words(library, encoder.untuned if isinstance(encoder, TunedEncoder) else encoder, said, tell)
     kind, paths = _encode_captioned(library, encoder, said)
     shipped = StarterEncoder().head  # a head tuned before has seen what is held out here
     tell("how closely to follow them: tried on pictures that are learnt and on others")
@@ -177,6 +183,36 @@ def tune(
     name = "shipped" if chosen.ridge is None else "tuned"
     space = library.encoder.version
     return TuneReport(len(kind), len(kind.captions_ms), name, chosen.own, chosen.held_out, space, chosen.others_lose)
+
+
+def _tune_words(library: TunableLibrary, encoder: Encoder, said: Mapping[Path, PictureTexts], tell: Tell) -> TuneReport:
+    """Moves the words of an encoder that is not the starter; a head of before has seen what is held out here."""
+    paths, raw_nr = _read_raw(library, encoder, said)
+    texts = [(owner, text) for owner, path in enumerate(paths) for text in said[path][0]]
+    words = [text for _, text in texts]
+    kind = CaptionedWords(
+        check_rows(encoder.project(raw_nr), len(paths), encoder).astype(np.float32),
+        check_texts(encoder.words(words), words, encoder).astype(np.float32),
+        np.array([owner for owner, _ in texts], np.int64),
+    )
+    tell("how closely to follow them: tried on pictures that are learnt and on others")
+    rows_k = np.sort(np.random.default_rng(0).permutation(len(kind))[:MAX_COMPARED])
+    compared, asked = kind.of(rows_k)
+    written = _find_written(library, [paths[row] for row in rows_k.tolist()])
+    if written is not None:
+        nats = [written(words[at]) for at in asked.tolist()]
+        nothing_k = np.zeros(len(rows_k), np.float32)
+        compared = replace(compared, adds_mn=np.stack([nothing_k if one is None else one for one in nats]))
+    sayings_bd = np.asarray(encoder.words(read_sayings()), np.float32)
+    chosen = choose_map(compared, sayings_bd, encoder.version, sharpness=Query(()).sharpness)
+    name, head = "shipped", None
+    if chosen.ridge is not None:
+        tell("the space of all pictures")
+        name, head = "tuned", WordMaps(kind, encoder.version).head_with(chosen.ridge)
+    if head is not None or isinstance(library.encoder, TunedEncoder):
+        library.use_head(head)
+    space = library.encoder.version
+    return TuneReport(len(kind), len(words), name, chosen.own, chosen.held_out, space, chosen.others_lose)
 
 
 @dataclass(frozen=True, eq=False)
@@ -346,7 +382,19 @@ def prose_columns(rows: Sequence[Mapping[str, str]]) -> frozenset[str]:
 def _encode_captioned(
     library: TunableLibrary, encoder: StarterEncoder, said: Mapping[Path, PictureTexts]
 ) -> tuple[CaptionedVectors, list[Path]]:
-    """Raw vectors of the pictures (stored ones if the library has them), sentence vectors of texts; the files."""
+    """Raw vectors of the pictures, sentence vectors of texts; the files."""
+    paths, raw_nr = _read_raw(library, encoder, said)
+    texts = [said[path][0] for path in paths]
+    owners_m = np.repeat(np.arange(len(paths)), [len(found) for found in texts])
+    captions = tuple(text for found in texts for text in found)
+    kind = CaptionedVectors(raw_nr[None], encoder.sentences(captions), owners_m, captions)
+    return add_labels(kind, encoder, [said[path] for path in paths]), paths
+
+
+def _read_raw(
+    library: TunableLibrary, encoder: Encoder, said: Mapping[Path, PictureTexts]
+) -> tuple[list[Path], Float32[np.ndarray, "n raw"]]:
+    """The files, and their raw vectors: stored ones if the library has them."""
     ids = {file.path: row.id for row in library.store.rows() for file in row.files}
     known = [path for path in said if str(path) in ids]
     stored_nr = library.store.read_vectors_of(encoder.raw_version, [ids[str(path)] for path in known])
@@ -358,9 +406,4 @@ def _encode_captioned(
                 if isinstance(outcome, DecodedFile):
                     raw[outcome.path] = encoder.pictures([outcome.pixels]).global_bd[0]
     paths = sorted(raw)
-    texts = [said[path][0] for path in paths]
-    owners_m = np.repeat(np.arange(len(paths)), [len(found) for found in texts])
-    captions = tuple(text for found in texts for text in found)
-    raw_vnr = np.stack([raw[path] for path in paths])[None]
-    kind = CaptionedVectors(raw_vnr, encoder.sentences(captions), owners_m, captions)
-    return add_labels(kind, encoder, [said[path] for path in paths]), paths
+    return paths, np.stack([raw[path] for path in paths])

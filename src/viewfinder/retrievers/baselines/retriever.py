@@ -68,6 +68,7 @@ class Baseline:
             temperature=self.settings.factor,
             reads_regions=self._sees == "regions",
             has_whole=whole,
+            system=self.name,
         )
         self.reads = Reads(self.space)
 

@@ -257,7 +257,7 @@ class Chatir:
         self.reads = Reads()
         if self.settings.image != "shared":
             name, width = f"{SYSTEM}-{weights.fingerprint}", self.settings.image_width
-            self.reads = Reads(RegionSpace.of_wholes(name, self.encoder, self._project_pictures, width))
+            self.reads = Reads(RegionSpace.of_wholes(name, self.encoder, self._project_pictures, width, SYSTEM))
 
     def begin(self) -> ChatirState:
         """Nothing said."""

@@ -217,7 +217,7 @@ class ChatSearcher:
         self._begin_1h = self._embed_tokens(self._codec.begin().numbers_l).places_lh
         self._begun = numpy_network.read_places(self._language, self._begin_1h)[1]
         name, raw_version = f"{SYSTEM}-{weights.fingerprint}", weights.card.encoder
-        self.space = RegionSpace.of_wholes(name, raw_version, self._project_pictures, settings.retrieval)
+        self.space = RegionSpace.of_wholes(name, raw_version, self._project_pictures, settings.retrieval, SYSTEM)
         self.reads = Reads(self.space, "raw", named_regions=settings.tokens > 0, words=False)
 
     def with_picture_bias(self, pictures: float) -> ChatSearcher:

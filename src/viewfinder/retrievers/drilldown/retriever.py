@@ -71,6 +71,7 @@ class Drilldown:
             width=self.settings.width,
             temperature=self.settings.factor,
             has_whole=self.settings.whole,
+            system=SYSTEM,
         )
         self.reads = Reads(self.space)
 

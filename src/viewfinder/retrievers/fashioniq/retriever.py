@@ -164,7 +164,8 @@ class FashionIq:
         self.attributes = AttributePredictor.of(weights) if self.settings.attributes else None
         self._number = {label: at for at, label in enumerate(card.settings["labels"], start=1)}
         width = self.settings.width + (EXTRA_WIDTH if self._embedding else 0)
-        self.space = RegionSpace.of_wholes(f"{SYSTEM}-{weights.fingerprint}", card.encoder, self._project, width)
+        name = f"{SYSTEM}-{weights.fingerprint}"
+        self.space = RegionSpace.of_wholes(name, card.encoder, self._project, width, SYSTEM)
         self.reads = Reads(self.space, "own", words=False, predictor=self.attributes, count=self.settings.attributes)
 
     def begin(self) -> FashionIqState:

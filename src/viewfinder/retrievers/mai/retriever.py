@@ -221,6 +221,7 @@ class Mai:
             reads_regions=settings.image != "whole",
             reads_captions=settings.captions,
             has_whole=not self._of_tokens,
+            system=SYSTEM,
         )
         self.reads = Reads(self.space, "raw", words=False)
 

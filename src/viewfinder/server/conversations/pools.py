@@ -32,7 +32,7 @@ from viewfinder.questioners import PLUGINS as QUESTIONER_PLUGINS
 from viewfinder.questioners import QUESTIONERS, load_questioner
 from viewfinder.retrievers import PLUGINS, RETRIEVERS, AnsweringRetriever, Retriever, load_retriever
 from viewfinder.search.gallery import Gallery
-from viewfinder.search.raw_vectors import best_labels, check_fits, name_labels
+from viewfinder.search.raw_vectors import best_labels, name_labels
 from viewfinder.server.conversations.schemas import MAX_LEANING, PictureAttribute, PictureAttributes, SessionIn
 from viewfinder.server.pictures.schemas import QuestionerInfo, Questioners, RetrieverInfo, Retrievers
 from viewfinder.server.problems import Problem, not_found
@@ -107,7 +107,7 @@ class RetrieverPool:
         if space is None or self._prepared.get(name) is gallery:
             return gallery
         try:
-            check_fits(space, gallery.find_raw(space.raw_version))
+            gallery.need_raw(space)
         except EncoderMismatch as error:
             raise Problem(409, "encoder-mismatch", str(error)) from error
         before = self._prepared.get(name)
@@ -182,7 +182,7 @@ class RetrieverPool:
             needs, tells = list(declared.needs), declared.predictor is not None
             leaning = find_picture_bias(retriever)
             if gallery is not None and declared.space is not None:
-                check_fits(declared.space, gallery.find_raw(declared.space.raw_version))
+                gallery.need_raw(declared.space)
                 missing = self.count_missing(gallery, declared.space) if declared.regions else 0
         except ViewfinderError as error:
             problem = " ".join(str(error).split())
