@@ -3,11 +3,13 @@ from __future__ import annotations
 import pytest
 
 from viewfinder.conversation import Answer, BackTo, Conversation, Like, Question, Reject, Say, Turn
-from viewfinder.errors import BadInput
+from viewfinder.errors import BadInput, EmptyQuery
 from viewfinder.session.replies import understand_reply
+from viewfinder.wording.replies import is_dont_know
 
 SHOWN = ("a", "b", "c")
 WHO = Question("Who is in it?", ("a man", "a woman", "nobody", "don't know"), "test", "people")
+WHAT_ELSE = Question("What else do you remember?", ("don't know",), "test")
 IS_THERE = Question("Is there a dog?", ("yes", "no", "don't know"), "test", "dog")
 
 
@@ -33,6 +35,11 @@ def after(*said: str, asked: Question | None = None) -> Conversation:
         ("not the first and the third", Reject(("a", "c"))),
         ("undo", BackTo(1)),
         ("start over", BackTo(0)),
+        ("can you go back two steps", BackTo(0)),
+        ("the middle one", Like("b")),
+        ("this one is closest", Like("a")),
+        ("nothing like that", Reject()),
+        ("can i see others", Reject()),
     ],
 )
 def test_a_reply_to_what_is_shown_is_the_turn_that_it_means(text: str, turn: Turn) -> None:
@@ -45,6 +52,80 @@ def test_a_reply_that_is_a_choice_in_other_words_answers_the_question() -> None:
         assert understand_reply(Say(text), asked) == Answer(WHO, "nobody")
     assert understand_reply(Say("man"), asked) == Answer(WHO, "a man")
     assert understand_reply(Say("no idea"), asked) == Answer(WHO, "no idea")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["dunno", "I have no idea", "I can't remember", "can not remember, sorry", "doesn't matter", "not sure",
+     "no more details", "that is all", "nothing else"],
+)  # fmt: skip
+def test_who_knows_no_more_answers_the_question_and_describes_nothing(text: str) -> None:
+    for question in (WHO, WHAT_ELSE):
+        assert understand_reply(Say(text), after("a room", asked=question)) == Answer(question, text)
+    assert is_dont_know(text)
+    for conversation in (after("a room"), Conversation()):
+        with pytest.raises(EmptyQuery, match=r"that describes nothing: say what is in the picture$"):
+            understand_reply(Say(text), conversation)
+
+
+@pytest.mark.parametrize("text", ["thanks", "ok", "cool", "hold on", "help", "why?"])
+def test_a_courtesy_is_no_answer_and_no_description(text: str) -> None:
+    with pytest.raises(EmptyQuery, match="say what is in the picture, or answer the question"):
+        understand_reply(Say(text), after("a room", asked=WHO))
+
+
+def test_a_choice_is_named_by_its_letter_or_place() -> None:
+    asked = after("a room", asked=WHO)
+    for text, choice in (
+        ("b", "a woman"), ("option b", "a woman"), ("the first choice", "a man"), ("The second option.", "a woman"),
+        ("answer 3", "nobody"),
+    ):  # fmt: skip
+        assert understand_reply(Say(text), asked) == Answer(WHO, choice)
+    assert understand_reply(Say("b"), after("a room")) == Say("b")
+    assert understand_reply(Say("the second one"), asked) == Like("b")
+
+
+@pytest.mark.parametrize(
+    "text", ["I like the second and the third", "both 1 and 3", "the first two", "the last two", "2 or 3"]
+)
+def test_several_pictures_are_refused_and_none_is_picked_in_silence(text: str) -> None:
+    with pytest.raises(BadInput, match="one picture at a time"):
+        understand_reply(Say(text), after("a dog"))
+
+
+@pytest.mark.parametrize("text", ["the one on the left", "the bottom right one", "top left", "both", "the other one"])
+def test_a_picture_that_is_not_told_by_its_number_is_asked_for(text: str) -> None:
+    with pytest.raises(BadInput, match=r"which picture\? give the number of one"):
+        understand_reply(Say(text), after("a dog"))
+    assert understand_reply(Say(text), Conversation()) == Say(text)
+    assert understand_reply(Say(text), after("a dress"), looks_back=True) == Say(text)
+
+
+def test_where_something_is_answers_an_open_question() -> None:
+    assert understand_reply(Say("top left"), after("a room", asked=WHAT_ELSE)) == Answer(WHAT_ELSE, "top left")
+
+
+def test_the_other_of_two_pictures_is_the_one_not_spoken_of() -> None:
+    two = Conversation().then(Say("a dog")).recorded(shown=("a", "b"), asked=None)
+    picked = two.then(Like("a")).recorded(shown=("a", "b"), asked=None)
+    assert understand_reply(Say("the other one, but darker"), picked) == Like("b", "darker")
+    with pytest.raises(BadInput, match="which picture"):
+        understand_reply(Say("the other one"), two)
+
+
+def test_turns_that_were_taken_back_are_taken_up_again() -> None:
+    undone = after("a dog", "in the snow", "at night").then(BackTo(2)).then(BackTo(1))
+    assert understand_reply(Say("redo"), undone) == BackTo(2)
+    assert understand_reply(Say("redo"), undone.then(BackTo(2))) == BackTo(3)
+    with pytest.raises(BadInput, match="no turn was taken back"):
+        understand_reply(Say("redo"), after("a dog"))
+    with pytest.raises(BadInput, match=r"several turns went on from here \(2, 6\)"):
+        understand_reply(Say("redo"), undone.then(Say("on a beach")).then(BackTo(1)))
+
+
+def test_no_more_turns_are_taken_back_than_there_are() -> None:
+    with pytest.raises(BadInput, match="3 turns cannot be taken back: 2 count now"):
+        understand_reply(Say("undo 3"), after("a dog", "in the snow"))
 
 
 def test_no_answers_a_question_of_yes_or_no_and_rejects_otherwise() -> None:

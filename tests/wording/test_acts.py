@@ -20,6 +20,15 @@ from viewfinder.wording.acts import Act, read_act
         ("that one", Act("pick")),
         ("like this but darker", Act("pick", (), "darker")),
         ("the first one is close", Act("pick", (1,))),
+        ("this one is closest", Act("pick")),
+        ("2 is nearly right but outdoors", Act("pick", (2,), "outdoors")),
+        ("the other one", Act("other")),
+        ("the other picture but darker", Act("other", (), "darker")),
+        ("the middle one", Act("middle")),
+        ("the one on the left", Act("which")),
+        ("the bottom right one", Act("which")),
+        ("top left", Act("which")),
+        ("both of them", Act("which")),
     ],
 )
 def test_a_picture_on_the_screen_is_picked_by_its_place(text: str, act: Act) -> None:
@@ -29,9 +38,21 @@ def test_a_picture_on_the_screen_is_picked_by_its_place(text: str, act: Act) -> 
 @pytest.mark.parametrize(
     ("text", "places"),
     [
+        ("I like the second and the fourth", (2, 4)), ("both 1 and 3", (1, 3)), ("2 or 3", (2, 3)),
+        ("the first two", (1, 2)), ("I like the first three pictures", (1, 2, 3)), ("the last two", (-2, -1)),
+    ],
+)  # fmt: skip
+def test_all_pictures_that_are_named_are_read(text: str, places: tuple[int, ...]) -> None:
+    assert read_act(text) == Act("pick", places)
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
         ("not this", ()), ("not that one", ()), ("wrong", ()), ("no", ()), ("Nope!", ()), ("none of these", ()),
         ("no, not these", ()), ("that's not it", ()), ("not the second one", (2,)), ("not 1, 3 and 4", (1, 3, 4)),
         ("I don't want number 3", (3,)), ("the second is wrong", (2,)),
+        ("nothing like that", ()), ("not the first two", (1, 2)),
         ("hmm not that one", ()), ("uh, none of these either", ()), ("Well... not 2 at all, sorry", (2,)),
     ],
 )  # fmt: skip
@@ -44,6 +65,9 @@ def test_pictures_are_rejected_all_or_by_their_places(text: str, places: tuple[i
     [
         ("undo", "undo"), ("go back", "undo"), ("oops, undo that", "undo"), ("start over", "restart"), ("more", "more"),
         ("show me more, please", "more"), ("yes", "accept"), ("Yes, that's it!", "accept"), ("skip", "skip"),
+        ("cancel", "undo"), ("oops", "undo"), ("start again from scratch", "restart"),
+        ("go back to the start", "restart"), ("redo", "redo"), ("can i see others", "more"),
+        ("more of the same", "more"), ("could you show me more please", "more"),
     ],
 )  # fmt: skip
 def test_a_short_reply_is_an_act_and_no_description(text: str, kind: str) -> None:
@@ -53,11 +77,36 @@ def test_a_short_reply_is_an_act_and_no_description(text: str, kind: str) -> Non
 
 
 @pytest.mark.parametrize(
+    ("text", "turns"),
+    [("can you go back two steps", 2), ("undo 3", 3), ("go back twice", 2), ("undo the last two", 2), ("go back", 1)],
+)
+def test_several_turns_are_taken_back_at_once(text: str, turns: int) -> None:
+    assert read_act(text) == Act("undo", turns=turns)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "dunno", "I have no idea", "I can't remember", "can not remember, sorry", "doesn't matter", "not sure",
+        "I'm not sure about that", "no more details", "that is all", "No, that's all.", "That's all I remember.",
+        "nothing else", "I can't remember what colour it was", "thanks", "Thank you!", "ok", "ok, thanks", "cool",
+        "hold on", "help", "why?", "?", "...",
+    ],
+)  # fmt: skip
+def test_what_says_nothing_is_no_description(text: str) -> None:
+    assert read_act(text) == Act("nothing")
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "no, two dogs", "yes, a dog", "the second floor of a house", "two dogs", "4 people", "a black one", "one man",
         "not a dog", "without people", "more dogs", "another picture of a dog", "I want a dog", "it's a dog", "nobody",
-        "the one on the left", "a cat next to the last one of three", "", "no " * 500,
+        "the one on the left is a dog", "two dogs, top left", "the first two people in a queue", "the other dog",
+        "ok, a dog", "a dog but I can't remember the colour", "unclear in the fog", "not sure if it is a dog",
+        "no details on a wall", "oops, two dogs", "cool dog", "that is right in front of a house", "back to the beach",
+        "can you show me a dog", "nothing like that on a table", '"thanks"',
+        "a cat next to the last one of three", "", "no " * 500,
         "well, a dog", "oh no, a dog",
     ],
 )  # fmt: skip

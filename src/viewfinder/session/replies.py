@@ -8,10 +8,11 @@ from __future__ import annotations
 import re
 
 from viewfinder.conversation import Answer, BackTo, Conversation, Like, PictureId, Question, Reject, Say, Turn
-from viewfinder.errors import BadInput
+from viewfinder.errors import BadInput, EmptyQuery
 from viewfinder.wording.acts import Act, read_act
-from viewfinder.wording.replies import find_choice_meant, is_dont_know
+from viewfinder.wording.replies import find_choice_meant, find_choice_named, is_dont_know
 
+_PICKS = ("pick", "other", "middle", "which")
 _PLAINLY = re.compile(r"(?:yes|yeah|yep|no|nope)\b(?:$|[,.;:!].*)", re.IGNORECASE)
 
 
@@ -19,21 +20,27 @@ def understand_reply(said: Say, conversation: Conversation, *, looks_back: bool 
     """The turn that a sentence is at this point of a conversation; the sentence itself where it describes.
 
     `looks_back`: the retriever reads "the first" as a picture of an earlier turn, so places on the screen are left to
-    it. Raises BadInput: it names a result that is not there.
+    it.
+
+    Raises:
+        BadInput: it names a result that is not there, or does not say which one picture it means.
+        EmptyQuery: it says nothing, such as "thanks".
     """
     question, act = conversation.pending, read_act(said.text)
     is_skip = act is not None and act.kind == "skip"
     if question is not None and not is_skip and (answer := find_answer(said.text, question)) is not None:
         return Answer(question, answer)
-    if act is None or (looks_back and act.kind == "pick"):
+    if act is None or (looks_back and act.kind in _PICKS):
         return said
+    if question is not None and act.kind == "which" and all(map(is_dont_know, question.choices)):
+        return Answer(question, said.text)  # "top left" may be where something is
     return _take_act(act, conversation) or said
 
 
 def find_answer(text: str, question: Question) -> str | None:
-    """The answer that a text plainly is: one of the choices in other words, "yes, two of them" where yes and no are
-    offered, or that one does not know; else None."""
-    choice = find_choice_meant(text, question.choices)
+    """The answer that a text plainly is: one of the choices in other words or by its place, "yes, two of them" where
+    yes and no are offered, or that one does not know; else None."""
+    choice = find_choice_meant(text, question.choices) or find_choice_named(text, question.choices)
     if choice is not None:
         return choice
     if _PLAINLY.fullmatch(text.strip()) and {"yes", "no"} <= {choice.casefold() for choice in question.choices}:
@@ -49,21 +56,69 @@ def _take_act(act: Act, conversation: Conversation) -> Turn | None:  # noqa: PLR
             return None if question is None else Answer(question, "")
         case "undo":
             path = conversation.path()
-            return BackTo(path[-2].number if len(path) > 1 else 0) if path else None
+            if act.turns > max(len(path), 1):
+                raise BadInput(f"{act.turns} turns cannot be taken back: {len(path)} count now")
+            return BackTo(path[-1 - act.turns].number if len(path) > act.turns else 0) if path else None
+        case "redo" if len(conversation):
+            return BackTo(_find_undone(conversation))
         case "restart":
             return BackTo(0) if len(conversation) else None
         case "reject" | "more" if shown:
             return Reject(tuple(_find_place(place, shown) for place in act.places))
         case "accept" if shown:
             return Like(shown[0])
-        case "pick" if shown:
-            [place] = act.places or (1,)
-            return Like(_find_place(place, shown), act.but)
+        case "nothing":
+            answer = "" if question is None else ", or answer the question"
+            raise EmptyQuery(f"that describes nothing: say what is in the picture{answer}")
+        case "pick" | "other" | "middle" | "which" if shown:
+            return Like(_find_picture(act, conversation), act.but)
         case _:
             return None
 
 
+def _find_undone(conversation: Conversation) -> int:
+    """The turn that was taken back last. Raises BadInput: none was, or several went on from here."""
+    at = conversation.standing_at(conversation.here).number
+    later = [
+        node.number
+        for node in conversation.nodes[1:]
+        if not isinstance(node.turn, BackTo) and _resolve_parent(node.parent, conversation) == at
+    ]
+    if not later:
+        raise BadInput("no turn was taken back that could follow here")
+    if len(later) > 1:
+        raise BadInput(f"several turns went on from here ({', '.join(map(str, later))}): go back to one of them")
+    return later[0]
+
+
+def _resolve_parent(number: int, conversation: Conversation) -> int:
+    return conversation.standing_at(conversation.nodes[number]).number
+
+
+def _find_picture(act: Act, conversation: Conversation) -> PictureId:
+    """The one picture that is meant. Raises BadInput: it is not there, or it may be one of several."""
+    shown = conversation.here.shown
+    if len(act.places) > 1:
+        raise BadInput('one picture at a time: say "the first one", and what the other has in words')
+    if act.kind == "pick":
+        return _find_place(act.places[0] if act.places else 1, shown)
+    if act.kind == "middle" and len(shown) % 2:
+        return shown[len(shown) // 2]
+    if act.kind == "other" and len(shown) == 2:
+        spoken = next((said for node in reversed(conversation.path()) if (said := _list_named(node.turn, shown))), ())
+        others = [picture for picture in shown if picture not in spoken]
+        if len(others) == 1:
+            return others[0]
+    raise BadInput('which picture? give the number of one, such as "number 2"')
+
+
+def _list_named(turn: Turn | None, shown: tuple[PictureId, ...]) -> tuple[PictureId, ...]:
+    """The pictures on the screen that a turn picks or rejects."""
+    named = (turn.picture,) if isinstance(turn, Like) else turn.pictures if isinstance(turn, Reject) else ()
+    return tuple(picture for picture in named if picture in shown)
+
+
 def _find_place(place: int, shown: tuple[PictureId, ...]) -> PictureId:
-    if place > len(shown):
+    if not 1 <= abs(place) <= len(shown):
         raise BadInput(f"there is no result {place}: {len(shown)} are shown now")
     return shown[place - 1 if place > 0 else place]

@@ -9,28 +9,35 @@ A sentence is read so only if all of it fits: "no" and "wrong" reject what is sh
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from typing import Literal
 
 from viewfinder.wording.numbers import NUMBER_WORDS
+from viewfinder.wording.replies import is_dont_know
 
-Kind = Literal["pick", "reject", "accept", "undo", "restart", "more", "skip"]
+Kind = Literal[
+    "pick", "other", "middle", "which", "reject", "accept", "undo", "redo", "restart", "more", "skip", "nothing"
+]
 
 
 @dataclass(frozen=True)
 class Act:
-    """What a sentence does: pick or reject pictures, accept the best, take the last turn back, begin anew, ask for more
-    pictures, pass over a question.
+    """What a sentence does: pick or reject pictures, accept the best, take the last turns back or up again, begin anew,
+    ask for more pictures, pass over a question; or nothing: "thanks", "no idea".
 
     `places` are those of the pictures on the screen, from 1, -1 for the last; without any, all of them are rejected,
     or the one that was spoken of last is picked. `but` is how the wanted picture differs from the one that is picked.
+    A picture is also picked as the "other" of two, the "middle" one, or in words that do not say "which": "the one on
+    the left", "both of them". `turns` is how many are taken back.
     """
 
     kind: Kind
     places: tuple[int, ...] = ()
     but: str = ""
+    turns: int = 1
 
 
 def _list_phrases(text: str) -> frozenset[str]:
@@ -47,15 +54,24 @@ _PHRASES: dict[Kind, frozenset[str]] = {
         undo|undo that|undo this|undo it|undo the last one|undo the last step|undo the last turn|go back|go back one
         |go back one step|go back a step|back|one back|one step back|step back|take that back|take it back|forget that
         |forget it|forget what i said|forget what i just said|scratch that|ignore that|ignore what i said|never mind
-        |nevermind|never mind that|previous
+        |nevermind|never mind that|previous|cancel|cancel that|oops|whoops|my mistake
     """),
     "restart": _list_phrases("""
         start over|start again|start anew|start from scratch|let's start over|let's start again|begin again|restart
-        |reset|new search|clear|clear all|clear everything|from the beginning
+        |reset|new search|clear|clear all|clear everything|from the beginning|start again from scratch
+        |start over from scratch|start all over|start all over again|begin from scratch|let's start from scratch
+        |start from the beginning|start again from the beginning|start a new search|go back to the start
+        |go back to the beginning|go to the start|back to the start|back to the beginning|from scratch
     """),
+    "redo": _list_phrases("redo|redo that|redo it|undo the undo|go forward|forward|forwards|one step forward"),
     "more": _list_phrases("""
         more|some more|show more|show me more|show me some more|give me more|more results|more pictures|more photos
         |more of these|more of them|more of those|next|next page|further|keep going|go on|what else|anything else
+        |more of the same|more of this|more of that|more of it|see others|see more|see some more|see some others
+        |see other ones|see other pictures|see other photos|see more pictures|see more photos|see the others
+        |see the next ones|show others|show me others|show some others|show me some others|show me the others
+        |show me other ones|show me other pictures|show me other photos|have more|get more|see more of them
+        |see more of these|see more like these|other pictures|other photos|other ones
     """),
     "accept": _list_phrases("""
         yes|yeah|yep|yup|exactly|perfect|great|correct|right|bingo|got it|found|found it|i found it|you found it
@@ -70,11 +86,29 @@ _PHRASES: dict[Kind, frozenset[str]] = {
         |not that one|not this picture|not that picture|not this photo|not that photo|that's not it|that's not right
         |that's not the one|that's not what i want|that's not what i meant|that's wrong|it's wrong|it's not there
         |it's not here|it's not this|it's not that|it's not in there|it's none of these|it's none of them
-        |it's not any of these|these are wrong|these are all wrong|these are not it|these aren't it|these aren't right
+        |it's not any of these|nothing like that|nothing like it|nothing like this|nothing like these|not like that
+        |not like this|not like these|not at all like that|not at all|these are wrong|these are all wrong
+        |these are not it|these aren't it|these aren't right
         |those are wrong|they are wrong|they're wrong|this is wrong|this is not it|that is not it|i don't see it
         |i don't find it|i can't see it|something else|something different|try again|others|different ones
     """),
+    "which": _list_phrases("""
+        both|both of them|both of these|both of those|both ones|both pictures|both photos|all of them|all of these
+        |all three|either of them|either one|i like both|i like both of them|i like them all|i like all of them
+        |i like them both
+    """),
+    "nothing": _list_phrases("""
+        thanks|thank you|thank you very much|thank you so much|thanks a lot|many thanks|thx|cheers|ok|okay|k|cool|nice
+        |very nice|good|very good|alright|all right|fine|awesome|wow|sure|i see|interesting|hold on|hang on|wait
+        |wait a moment|wait a minute|wait a second|wait a sec|one moment|one second|one sec|just a moment|just a minute
+        |just a second|a moment|let me think|let me see|let me look|help|help me|help me out|i need help|why|why this
+        |why that|why these|why is that|how|what|huh|hm|hmm|um|uh|er|hi|hello|hey|hi there|hello there|good morning
+        |good evening|good afternoon|bye|goodbye|please|sorry|that helps|lol|haha|how does this work|what can i say
+        |what can you do|what now
+    """),
 }  # fmt: skip
+# "Unclear in the fog" describes, "not sure about that" does not.
+_CONTINUES = re.compile(r"\s(?:in|by|if|whether|that (?!is\b|was\b).+|(?:from|about) (?!that$|this$|it$).+)\b")
 
 _HESITATIONS = re.compile(
     r"^(?:(?:h+m+|u+h*m*|e+r+m*|a+h+|o+h+|well|ok|okay|so|sorry|wait|actually|hey)\b[\s,.!…-]+(?=\w))+"
@@ -97,12 +131,15 @@ _CARDINALS = {word: number for word, number in NUMBER_WORDS.items() if number}
 
 _ORDINAL, _CARDINAL = "|".join(_ORDINALS), "|".join(_CARDINALS)
 _PICTURE = r"(?:one|ones|pictures?|photos?|pics?|images?|results?|shots?|hit|option|item|product)"
+_COUNT = rf"(?:{'|'.join(word for word, number in _CARDINALS.items() if number > 1)}|[2-9]|[1-9]\d)"
+_EDGE = rf"(?P<edge>first|top|last|final|bottom) (?P<count>{_COUNT})\b"
 _PLACE = (
-    rf"(?:(?:(?:the|that|this|your|my) )?(?:very )?(?:{_ORDINAL})(?: {_PICTURE})?"
+    rf"(?:(?:(?:the|that|this|your|my) )?(?:very )?(?:(?:first|top|last|final|bottom) {_COUNT}|{_ORDINAL})"
+    rf"(?: {_PICTURE})?"
     rf"|(?:the )?(?:number|no\.?|nr\.?|result|picture|photo|image|pic|option|item) ?#?(?:\d{{1,3}}|{_CARDINAL})"
     r"|#? ?\d{1,3})"
 )
-_PLACES = rf"(?P<places>{_PLACE}(?:(?: ?, ?| ?,? ?(?:and|or|&) ){_PLACE})*)"
+_PLACES = rf"(?:both )?(?P<places>{_PLACE}(?:(?: ?, ?| ?,? ?(?:and|or|&) ){_PLACE})*)"
 _THIS = rf"(?:this|that|it|these|those|them)(?: {_PICTURE})?|the last(?: one)?"
 _BUT = r"(?: ?[,;-]? ?(?P<how>but|only|just|except|with|without|in|and) (?P<but>.+))?"
 _LEAD = r"(?:i (?:think|guess|mean) )?(?:maybe |perhaps |rather )?"
@@ -116,17 +153,46 @@ _LIKING = (
     rf"|{_SORT}(?: ones?| pictures| photos)? (?:like|similar to|as|along the lines of)"
     r"|similar to|almost|nearly|close to|closest is|closer to|it's|it is|it's like|it's more like) "
 )
-_IS_CLOSE = (
-    r"(?: (?:is|was|looks?) (?:close|closest|right|good|best|it|better|similar|the one|almost it|almost right))?"
+_CLOSE = (
+    r"(?:is|was|are|were|looks?|seems|comes?) (?:(?:the|very|quite|pretty|really|already|almost|nearly|just about) )*"
+    r"(?:close|closest|right|good|best|it|better|similar|there|perfect|(?:closest |best )?(?:one|match))"
 )
+_IS_CLOSE = rf"(?: {_CLOSE})?"
 
 _PICK = re.compile(rf"{_LEAD}(?:{_LIKING})?{_PLACES}{_IS_CLOSE}{_BUT}")
-_PICK_THIS = re.compile(rf"{_LEAD}(?:{_LIKING}(?:{_THIS})|(?:this|that) one){_BUT}")
+_PICK_THIS = re.compile(
+    rf"{_LEAD}(?:{_LIKING}(?:{_THIS})|(?:this|that) {_PICTURE}{_IS_CLOSE}"
+    r"|(?:this|that) (?:is|was) (?:(?:the )?closest(?: one)?|(?:almost|nearly) (?:right|it|there)))"
+    rf"{_BUT}"
+)
+_SIDE = r"(?:top|bottom|upper|lower|left|right|middle|centre|center)"
+_ON_SIDE = rf"(?:(?:on|at|in|to) the )(?:far |very )?{_SIDE}(?:[ -]?{_SIDE})?(?: corner| side| row)?"
+_WHICH = re.compile(
+    rf"{_LEAD}(?:{_LIKING})?(?:(?:the|that|this) )?(?:{_PICTURE} {_ON_SIDE}"
+    rf"|(?:{_SIDE}[ -]{_SIDE}|left|right|far left|far right|rightmost|leftmost|upper|lower|left-hand|right-hand) "
+    rf"{_PICTURE}|(?:top|bottom|upper|lower)[ -](?:left|right)){_IS_CLOSE}"
+)
+_OTHER = re.compile(rf"{_LEAD}(?:{_LIKING})?the other(?: {_PICTURE})?{_IS_CLOSE}{_BUT}")
+_MIDDLE = re.compile(rf"{_LEAD}(?:{_LIKING})?the (?:middle|central) {_PICTURE}{_IS_CLOSE}{_BUT}")
+_BACK = re.compile(
+    rf"(?:(?:go|step|move|take me) )?back (?:by )?(?P<far>{_COUNT}|a couple of|a couple)(?: (?:steps?|turns?|times))?"
+    rf"|undo (?:the last |my last )?(?P<last>{_COUNT}|a couple of)(?: (?:steps?|turns?|times|things))?"
+    r"|(?:undo(?: that)?|go back|back) (?P<twice>twice)"
+)
+_ASKING = re.compile(
+    r"^(?:(?:please|(?:can|could|would|will|may) (?:you|i|we)(?: please)?|let me|let's|i want to|i'd like to"
+    r"|i would like to) )+(?=\w)"
+)
 _REJECT = re.compile(
     r"(?:not|reject|remove|without|drop|hide|except|leave out|forget|(?:i )?(?:don't|do not) (?:want|like|mean)) "
     rf"{_PLACES}"
 )
 _IS_WRONG = re.compile(rf"{_PLACES} (?:is|are|was|were) (?:wrong|not (?:it|right|the one|what i (?:want|meant)))")
+_PATTERNS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
+    ("reject", _REJECT), ("reject", _IS_WRONG), ("undo", _BACK), ("which", _WHICH), ("other", _OTHER),
+    ("middle", _MIDDLE), ("pick", _PICK), ("pick", _PICK_THIS),
+)  # fmt: skip
+"""The first that fits a whole sentence counts."""
 
 MAX_ACT_LENGTH = 300
 """Characters of a sentence that may be such; longer ones describe."""
@@ -146,23 +212,40 @@ def read_act(text: str) -> Act | None:
         return None
     plain = _HESITATIONS.sub("", plain, count=1)
     whole, plain = plain.rstrip(" .!?…"), _COURTESIES.sub("", plain)
+    if not plain:
+        return Act("nothing")
+    plain = _ASKING.sub("", plain)
+    if (known := _find_phrase(whole, plain)) is not None:
+        return Act(known)
+    # "Ok, the second one", "no, not the first": the rest is what counts.
+    while (opened := re.match(r"(\w+)[,.!;… ]+(?=\S)", plain)) and opened[1] in _YES | _NO:
+        plain = plain[opened.end() :]
+    for kind, pattern in _PATTERNS:
+        if (found := pattern.fullmatch(plain)) is not None:
+            return _make_act(kind, found.groupdict())
+    return None
+
+
+def _find_phrase(whole: str, plain: str) -> Kind | None:
+    """The kind of a sentence that is a known one, with or without its courtesies ("try again" ends as they do)."""
     pieces = [piece for piece in map(str.strip, re.split(r"[,.!;?…]", plain)) if piece]
     for kind, phrases in _PHRASES.items():
         around = _YES if kind == "accept" else _NO
         is_all = any(piece in phrases for piece in pieces) and all(piece in phrases | around for piece in pieces)
-        if is_all or whole in phrases:  # "try again" ends as a courtesy does
-            return Act(kind)
-    # "Ok, the second one", "no, not the first": the rest is what counts.
-    while (opened := re.match(r"(\w+)[,.!;… ]+(?=\S)", plain)) and opened[1] in _YES | _NO:
-        plain = plain[opened.end() :]
-    for pattern in (_REJECT, _IS_WRONG):
-        if (found := pattern.fullmatch(plain)) is not None:
-            return Act("reject", _read_places(found["places"]))
-    for pattern in (_PICK, _PICK_THIS):
-        if (found := pattern.fullmatch(plain)) is not None:
-            places = _read_places(found["places"]) if pattern is _PICK else ()
-            return Act("pick", places[:1], _read_difference(found["how"], found["but"]))
-    return None
+        if is_all or whole in phrases:
+            return kind
+    return "nothing" if is_dont_know(whole) and not _CONTINUES.search(whole) else None
+
+
+def _make_act(kind: Kind, said: Mapping[str, str | None]) -> Act:
+    """The act of a kind with what the named groups of its pattern hold."""
+    far = said.get("far") or said.get("last") or said.get("twice") or "1"
+    return Act(
+        kind,
+        _read_places(said.get("places") or ""),
+        _read_difference(said.get("how"), said.get("but")),
+        int(far) if far.isdecimal() else _CARDINALS.get(far, 2),  # a couple, twice
+    )
 
 
 def _read_difference(how: str | None, but: str | None) -> str:
@@ -173,10 +256,17 @@ def _read_difference(how: str | None, but: str | None) -> str:
 
 
 def _read_places(text: str) -> tuple[int, ...]:
-    words = re.findall(rf"\b(?:{_ORDINAL}|{_CARDINAL})\b|\d+", text)
+    words = re.findall(rf"\b(?:{_ORDINAL}|{_CARDINAL})\b|-?\d+", re.sub(_EDGE, _list_places, text))
     # "The second one" names one picture: "one" is no number after an ordinal.
     after_ordinal = {
         at for at, (before, word) in enumerate(pairwise(words), start=1) if word == "one" and before in _ORDINALS
     }
     named = [word for at, word in enumerate(words) if at not in after_ordinal]
     return tuple(dict.fromkeys(_ORDINALS.get(word) or _CARDINALS.get(word) or int(word) for word in named))
+
+
+def _list_places(counted: re.Match[str]) -> str:
+    """The places of "first two" or "last 3", as numbers."""
+    count = _CARDINALS.get(counted["count"]) or int(counted["count"])
+    places = range(1, count + 1) if counted["edge"] in ("first", "top") else range(-count, 0)
+    return " ".join(map(str, places))

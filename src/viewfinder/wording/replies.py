@@ -6,14 +6,33 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
+_TAIL = r"(?:\s+(?:from|that|if|whether|for sure|in|by|about)\b.*)?"
+_REST = r"(?:\s+(?:it|that|this|more|anything|any|else|details?|exactly|now|right|what|of|further|other|anymore))*"
+_WHAT = r"\s+(?:the\s+(?:colou?r|year|date|day|place|name|exact\s+\w+)|what|which|where|who|how|if|whether|when)\b.*"
 _DONT_KNOW = re.compile(
-    r"(?:(?:no|sorry),?\s+)?(?:(?:i|it is|it's|i'm|i am|that is|that's)\s+)?"
+    r"(?:(?:no|sorry|well|oh|hm+|um+|uh|honestly|actually|ok|okay|so)\b[\s,.…]+(?=\w))*"
+    r"(?:(?:i|it is|it's|i'm|i am|that is|that's|we|it|that)\s+)?(?:(?:really|honestly|just|actually|simply)\s+)*"
     r"(?:(?:can't|cant|cannot|can not|unable to|not able to|hard to|difficult to|impossible to)\s+(?:really\s+)?"
-    r"(?:tell|say|know|be sure)(?:\s+(?:from|that|if|whether|for sure|in|by)\b.*)?"
+    rf"(?:tell|say|know|be sure){_TAIL}"
+    rf"|(?:can't|cant|cannot|can not|don't|dont|do not|unable to|couldn't|hard to)\s+(?:really\s+)?"
+    rf"(?:remember|recall|think of)(?:{_REST}|{_WHAT})"
     r"|(?:can't|cannot)\s+see\s+(?:it|that)"
-    r"|(?:not\s+|un)(?:sure|clear|known)(?:\s+(?:from|that|if|whether|about|in)\b.*)?"
-    r"|(?:don't|dont|do not|wouldn't)\s+know(?:\s+(?:that|if|whether)\b.*)?"
-    r"|no idea|skip|\?)",
+    rf"|(?:not\s+(?:really\s+|quite\s+|so\s+|too\s+|entirely\s+)?|un)(?:sure|clear|known|certain){_TAIL}"
+    r"|(?:don't|dont|do not|wouldn't|didn't)\s+(?:really\s+)?know(?:\s+(?:that|if|whether)\b.*|\s+(?:any\s?more|more))?"
+    r"|(?:don't|dont|do not)\s+(?:really\s+)?(?:care|mind)|(?:have\s+)?forgot(?:ten)?"
+    r"|dunno|idk|beats me|who knows|whatever"
+    r"|(?:have\s+|i've\s+|i've got\s+|have got\s+)?(?:absolutely\s+)?no\s+(?:idea|clue|preference)"
+    r"|haven't a clue|not a clue"
+    r"|(?:doesn't|doesnt|does not)\s+(?:really\s+)?matter(?:\s+to me)?|not important|either is fine|either way"
+    r"|no\s+(?:(?:more|further|other|additional)\s+)?details?|no more|no more ideas"
+    r"|nothing\s+(?:else|more|further)(?:\s+(?:to\s+(?:say|add|tell)|comes to mind|i (?:know|remember)))?"
+    r"|nothing\s+(?:to\s+add|comes to mind)"
+    r"|(?:(?:that\s+is|that's|thats|that\s+was)\s+)?all\s+(?:that\s+)?i\s+(?:can\s+)?"
+    r"(?:know|remember|recall|say|tell|have|think of)"
+    r"|(?:that\s+is|that's|thats|that\s+was)\s+all"
+    r"|skip|\?)"
+    r"(?:[\s,.…]+(?:sorry|thanks|thank you|honestly|to be honest|really|any\s?more|at all|right now|unfortunately"
+    r"|i'm afraid))*",
     re.IGNORECASE,
 )
 
@@ -22,8 +41,8 @@ _DONT_KNOW = re.compile(
 def is_dont_know(text: str) -> bool:
     """Whether an answer says only that the user cannot tell (or would rather not).
 
-    >>> [is_dont_know(text) for text in ("I can't tell from here.", "not sure, maybe two", "don't know", "")]
-    [True, False, True, True]
+    >>> [is_dont_know(text) for text in ("I can't tell from here.", "not sure, maybe two", "dunno", "nothing else", "")]
+    [True, False, True, True, True]
     """
     plain = " ".join(text.replace("\u2019", "'").split()).rstrip(".!")
     return not plain or _DONT_KNOW.fullmatch(plain) is not None
@@ -91,9 +110,10 @@ _MEANING_ALIKE = (
     frozenset({"nobody", "no one", "no-one", "noone", "none", "no people", "no person", "there is nobody", "nobody is",
                "there is no one", "no one is", "nobody there", "nobody in it", "not a person", "no humans"}),
     frozenset({"yes", "yeah", "yep", "yup", "y", "yes it is", "yes there is", "yes there are", "sure", "it is"}),
-    frozenset({"no", "nope", "nah", "n", "no it is not", "no there is not", "it is not"}),
+    frozenset({"no", "nope", "nah", "n", "no it is not", "no there is not", "it is not",
+               "nothing like that"}),
     frozenset({NOTHING_OF_THESE, "nothing", "nothing of that", "none", "none of these", "none of them", "none of those",
-               "neither", SOMETHING_ELSE, "something different", "another", "other"}),
+               "neither", SOMETHING_ELSE, "something different", "another", "other", "nothing like that"}),
 )  # fmt: skip
 
 
@@ -110,6 +130,31 @@ def find_choice_meant(text: str, choices: Iterable[str]) -> str | None:
             return choice
     alike = [words for words in _MEANING_ALIKE if said in words]
     return next((choice for words in alike for choice in listed if choice.casefold() in words), None)
+
+
+_NTH = {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "last": -1}
+_NAMED = re.compile(
+    rf"(?:the )?(?P<nth>{'|'.join(_NTH)}) (?:choice|answer|option)"
+    r"|(?:the )?(?:choice|option|answer) (?:#|number )?(?P<number>\d{1,2})"
+    r"|(?:(?:the )?(?:choice|option|answer) )?\(?(?P<letter>[a-z])\)?",
+)
+
+
+def find_choice_named(text: str, choices: Iterable[str]) -> str | None:
+    """The choice that a reply names by its letter or place among those of a closed question; else None.
+
+    >>> [find_choice_named(text, ("a man", "nobody", "don't know")) for text in ("b", "The first choice.", "option 4")]
+    ['nobody', 'a man', None]
+    """
+    listed = list(choices)
+    named = _NAMED.fullmatch(" ".join(text.casefold().split()).strip(".!"))
+    if named is None or all(map(is_dont_know, listed)):
+        return None
+    if named["letter"]:
+        place = ord(named["letter"]) - ord("a") + 1
+    else:
+        place = _NTH[named["nth"]] if named["nth"] else int(named["number"])
+    return listed[place - 1 if place > 0 else place] if 1 <= abs(place) <= len(listed) else None
 
 
 def _strip_articles(text: str) -> str:
