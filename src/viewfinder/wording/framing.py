@@ -25,11 +25,14 @@ from viewfinder.wording.talk import (
     ASKING_NOUNS,
     ASKING_VERBS,
     AUXILIARIES,
+    BEARING_WORDS,
     CLOSINGS,
     CONJUNCTIONS,
     COURTESIES,
     DETERMINERS,
+    DEVICES,
     DISCOURSE,
+    GREETING_VERBS,
     LINKERS,
     NEVER_SEEN,
     OPENINGS,
@@ -38,12 +41,15 @@ from viewfinder.wording.talk import (
     OTHERS,
     PICTURE_NOUNS,
     PREPOSITIONS,
+    SAYING_VERBS,
     SOMEBODY,
+    SOUNDS,
     SPEAKERS,
     STANDING_FOR_PICTURES,
     SUBJECTS,
     THIS_OR_SO,
     VOCATIVES,
+    WORDS_FOR_WORDS,
     fold_word,
     is_of,
     is_talk,
@@ -122,7 +128,7 @@ _GREETED = list_words("morning evening afternoon day night")
 
 _SHOWING = list_words("""
     shows show showed showing depicts depict depicting features feature featuring contains contain containing has have
-    had having includes include including
+    had having includes include including resembling resembles
 """)
 _TAKEN = list_words("taken shot made captured snapped")
 _TAKING = list_words("""
@@ -171,10 +177,30 @@ _TRAILING = _list_phrases("""
     |today|please|lot|much|too|at all|still around|still there|still here|is|are|was|were|went|lives
     |in there|in here|over there|on there|by any chance
     |the other day|at once|already|exist|exists|be|might|could|in them|on file|at hand|will do|would do|is fine|got to
-    |went to|ended up|called|gone
+    |went to|ended up|called|gone|next
 """)
 """Words at the end of a sentence that go with what asked at its beginning: "so bad", "real quick", "where ... is"."""
 _OF_PEOPLE = list_words("group family wedding school team class")
+_ASKING_COURTESIES = list_words("please pls plz plss pleas plis plse plx kindly asap tbh imo imho btw lol haha")
+"""Those that nobody waves or writes."""
+_UNFINISHED = list_words("a an the of with at to from for")
+"""No description ends with one of these before a courtesy."""
+_UNCERTAIN = list_words("maybe perhaps probably possibly")
+_SEEN_NOUNS = list_words("couple boss camera laptop phone bell")
+"""Words of talk that may also be what a picture shows: "a couple I know"."""
+_OPENING_VERBS = list_words("open load launch play pull")
+"""Verbs that tell a device to show something where it was called before; else "open" says how a door is."""
+_GOING = list_words("go scroll navigate skip switch")
+_SCREENS = list_words("screen screens tv monitor display projector desktop")
+_DAYS = list_words("""
+    monday tuesday wednesday thursday friday saturday sunday tomorrow tonight noon lunch lunchtime midnight eod
+""")
+"""When something is needed by."""
+_LYING = list_words("lying laying floating kicking knocking hanging flying sitting")
+_SENDING = list_words("show send give forward bring present")
+_EXISTING = list_words("any anything have has got there anyone anybody")
+_TO_SEE = list_words("see find get view have show")
+_UNITS = list_words("second seconds minute minutes hour hours day days week weeks month months year years")
 _KINDS_OF_PHOTOS = list_words("black white colour color old large small big framed to for of")
 """Where these are said, a photograph is in the picture, or is told of a kind."""
 
@@ -284,7 +310,11 @@ def _drop_frames(clauses: Sequence[_Clause], text: str) -> list[_Clause]:
         is_whole = (at == 0 or _ENDS.search(clauses[at - 1].mark) is not None) and (
             is_last or _ENDS.search(clause.mark) is not None
         )
-        if is_heading or _says_nothing(clause.words, follows=follows, is_whole=is_whole):
+        if kept and kept[-1] == clauses[at - 1] and kept[-1].words[-1] in SAYING_VERBS:
+            kept.append(clause)  # "a sign saying: please wait"
+            continue
+        is_device = at == 0 and not is_last and _calls_device(clause.words, clauses[1].words)
+        if is_heading or is_device or _says_nothing(clause.words, follows=follows, is_whole=is_whole):
             is_framed, closes = True, not is_heading and not _SIGNED.isdisjoint(clause.words)
             continue
         if closes and follows and is_last and _is_signature(clause, text):
@@ -308,6 +338,19 @@ def _drop_frames(clauses: Sequence[_Clause], text: str) -> list[_Clause]:
         is_turned = clause.words[0] in ("but", "so") and is_framed and sum(len(one.words) for one in kept) <= 2
         if start and (is_order or is_of_it or is_turned):
             kept = []  # "computer, find ...", "we had a photo on the wall, it showed ..."
+        tells_of_loss = clause.words[0] in ("so", "but", "and") and all(_tells_of_belongings(one) for one in kept)
+        if start and kept and tells_of_loss and _has_speaker_acting(clause.words[:start]):
+            kept = []  # "my phone died, so I lost ..."
+        if not kept and at and clause.words[0] in _OPENING_VERBS and _calls(clauses[at - 1]):
+            start = max(start, _skip_linkers(clause.words, 1))
+            has_begun = True
+        if clause.words[0] == "any" and len(clause.words) > 3 and not start:
+            start = int(clause.words[-1] == "around" and clause.words[-2] in _LYING)
+            has_begun |= start > 0
+        asks_for_look = clause.words[:1] == ("what",) and clause.words[-2:] == ("look", "like")
+        if asks_for_look and len(clause.words) > 4 and clause.words[1] in ("does", "do", "did", "would"):
+            kept.append(clause.cut(2, -2))
+            continue
         if not start and is_framed and not kept:
             start = _skip_linkers(clause.words, 0)
         is_short = len(clause.words) - start <= MAX_NOUN_PHRASE_WORDS
@@ -322,6 +365,24 @@ def _drop_frames(clauses: Sequence[_Clause], text: str) -> list[_Clause]:
             end = _find_end(clause.words[:end], is_framed=True, begins=has_begun)
         kept.append(clause.cut(start, end) if start < end else clause)
     return kept
+
+
+def _calls(clause: _Clause) -> bool:
+    return not (VOCATIVES | DEVICES).isdisjoint(clause.words) and len(clause.words) <= MAX_CALLED_WORDS
+
+
+def _calls_device(words: Sequence[str], following: Sequence[str]) -> bool:
+    """ "Computer, bring up ...": a word that names a device, before what it is told to do."""
+    first = following[0]
+    is_told = first in _IMPERATIVES or first in _OPENING_VERBS or following[:2] in _SEARCHING_PAIRS
+    is_told = is_told or is_of(first, _BEGINNING_TO_SPEAK)
+    return len(words) == 1 and words[0] in DEVICES and is_told
+
+
+def _tells_of_belongings(clause: _Clause) -> bool:
+    """ "My phone died": of something in which pictures are kept."""
+    words = clause.words
+    return len(words) > 2 and words[0] in ("my", "our") and is_talk(words[1]) and words[1] not in PICTURE_NOUNS
 
 
 def _tells_of_oneself(clause: _Clause) -> bool:
@@ -377,6 +438,14 @@ def _says_nothing(words: Sequence[str], *, follows: bool, is_whole: bool) -> boo
         return True  # "my dear friend"
     if follows and words[0] in _SIGNED and words[0] in CLOSINGS and len(words) <= MAX_NOUN_PHRASE_WORDS:
         return True  # "thanks a million"
+    if not follows and words[0] in ("a", "an") and words[1:2] and words[1] in _SEEN_NOUNS:
+        return False  # "a couple I know"
+    if not follows and words[:1] == ("not",) and len(words) > 2 and words[1] in ADJECTIVES and all(map(is_talk, words)):
+        return True  # "not sure it exists"
+    if words[:2] == ("pretty", "please"):
+        return True
+    if follows and is_of(words[0], _IT) and words[-1] in PICTURE_NOUNS | {"one"} and _is_judged(words[1:]):
+        return True  # "it was kind of a nice one"
     if words in (("morning",), ("afternoon",)) and not follows:
         return True
     if follows and is_of(words[0], _IT) and _would_be(words) and len(words) <= 2 * MAX_NOUN_PHRASE_WORDS:
@@ -400,6 +469,12 @@ def _says_nothing(words: Sequence[str], *, follows: bool, is_whole: bool) -> boo
     if is_whole and len(words) > 1 and not is_joined and not is_phrase and OTHERS.isdisjoint(words):
         return True
     return _speaks(words, follows=follows) or _is_afterthought(words)
+
+
+def _is_judged(words: Sequence[str]) -> bool:
+    """ "Was kind of a nice one": to be, and words that tell nothing of what is seen."""
+    between = [word for word in words[1:-1] if word not in ("a", "an", "the", "of", "such")]
+    return is_of(words[0], _TO_BE) and bool(between) and all(map(_says_no_looks, between))
 
 
 def _would_be(words: Sequence[str]) -> bool:
@@ -502,9 +577,10 @@ def _find_beginning(words: Sequence[str], *, follows: bool) -> int:
             or (words[0] in _TO_BE and words[1:2] in (("it",), ("there",), ("this",), ("that",)))
         ),
     )
-    for at, word in enumerate(words[:MAX_FRAME_WORDS]):
+    for at, word in enumerate(words[: min(MAX_FRAME_WORDS, _find_name_of_thing(words))]):
         before, after = words[at - 1] if at else "", words[at + 1] if at + 1 < len(words) else ""
-        if not is_talk(word) and not _is_speakers(words, at):
+        is_duration = at > 1 and after in _UNITS and (word in NUMBER_WORDS or word.isdigit())
+        if not is_talk(word) and not _is_speakers(words, at) and not is_duration:
             is_called = before in OPENINGS and (after in _IMPERATIVES or is_of(after, _BEGINNING_TO_SPEAK))
             if not is_called:
                 break
@@ -529,6 +605,34 @@ def _find_beginning(words: Sequence[str], *, follows: bool) -> int:
         end = at + 1 + _find_beginning(words[at + 1 :], follows=False)
     end = _skip_linkers(words, end) if end else 0
     return end if end < len(words) else 0
+
+
+def _find_name_of_thing(words: Sequence[str]) -> int:
+    """Where the first thing begins that is called by what is written on it: "thank you card", "help wanted sign"."""
+    for at, word in enumerate(words[:MAX_FRAME_WORDS]):
+        start = at
+        while start and (words[start - 1] in COURTESIES - SOUNDS or words[start - 1] in ("wanted", "help", "you")):
+            start -= 1
+        if word in BEARING_WORDS and start < at and words[start:at] not in (("you",), ("please",), ("help", "you")):
+            return start
+    return len(words)
+
+
+def _is_seen_written(words: Sequence[str], at: int, *, is_framed: bool) -> bool:
+    """Whether a courtesy is said or written in the picture: "waving goodbye", "the word please", "a sorry note"."""
+    first = at
+    while first and (words[first - 1] in COURTESIES - SOUNDS or words[first - 1] in ("and", "you")):
+        first -= 1
+    before = words[first - 1] if first else ""
+    if words[at] in SOUNDS or not before:
+        return False
+    if before in SAYING_VERBS:
+        return first < 2 or not is_of(words[first - 2], SUBJECTS)
+    if before in ("reading", "read"):
+        return not BEARING_WORDS.isdisjoint(words[:first])
+    if before in GREETING_VERBS:
+        return not (is_framed and words[at] in _ASKING_COURTESIES)
+    return before in _UNFINISHED or (before in WORDS_FOR_WORDS and words[max(first - 2, 0)] in ("a", "the"))
 
 
 def _orders(words: Sequence[str], at: int) -> bool:
@@ -560,6 +664,14 @@ def _asks(  # noqa: PLR0911, PLR0912 (one return a kind)
     """Whether what asks, or tells of the search, reaches to a word."""
     word, before, after = words[at], words[at - 1] if at else "", words[at + 1] if at + 1 < len(words) else ""
     begins = at == 0 or before in COURTESIES or before in VOCATIVES or before in ADVERBS
+    if word in COURTESIES and _is_seen_written(words, at, is_framed=end > 0):
+        return False
+    if word == "google" and at == 0 and after not in DETERMINERS and not (is_talk(after) and after):
+        return False  # "Google offices"
+    if word == "you" and before == "thank":
+        return end == at
+    if not follows and at == 0 and (word in _UNCERTAIN or (word in _GOING and after == "to")):
+        return True
     if (
         word in CLOSINGS
         or word in NEVER_SEEN
@@ -643,6 +755,8 @@ def _find_connector(  # noqa: PLR0911, PLR0912 (one return a kind)
     match following:
         case ["of", *_] if word in ("some", "any"):
             return None
+        case ["along", "the", "lines", *_] if words[at + 4 : at + 5] == ("of",):
+            return at + 5
         case ["from", "a" | "an", *_] if speaks:
             return at + 2
         case [first, *_] if first in _AFTER_PICTURE:
@@ -699,6 +813,19 @@ def _skip_linkers(words: Sequence[str], end: int) -> int:
         if target > end and all(map(is_talk, words[end:target])):
             end = target + 1  # "looking all day for"
             continue
+        if words[end - 1 : end + 2] == ("to", "do", "with") and end + 2 < len(words):
+            end += 2
+            continue
+        if word == "one" and after in ("can", "could", "may") and words[end + 2 : end + 3] in (("see",), ("find",)):
+            end = min(end + 3, len(words) - 1)  # "in which one can see"
+            continue
+        if end and (
+            (before == "to" and word in _TO_SEE)
+            or (word == "got" and before in ("has", "have", "had"))
+            or (word == "any" and is_of(before, _VERBS | {"there"}) and after not in ("of", "more", "other"))
+        ):
+            end += 1
+            continue
         if before == "of" and word in ("them", "these", "those") and after in _TO_BE:
             end += 1
             continue
@@ -722,7 +849,11 @@ def _find_end(words: Sequence[str], *, is_framed: bool, begins: bool) -> int:
     start = len(words)
     while start > max(1, len(words) - MAX_FRAME_WORDS) and is_talk(words[start - 1]):
         start -= 1
-    end = next((cut for cut in range(start, len(words)) if _closes(words[cut:])), len(words))
+    end = next((cut for cut in range(start, len(words)) if _closes_at(words, cut, is_framed=is_framed)), len(words))
+    if words[-2:] == ("on", "top") and words[-3:-2] in (("sugar",), ("cherry",)) and "please" in words[1:]:
+        end = words.index("please", 1)
+        end -= end > 1 and words[end - 1] == "pretty"
+    end -= _count_where_shown(words[:end], begins=begins, closes=end < len(words))
     if is_framed and end > 3 and words[end - 1] in _PURPOSES and "for" in words[end - 3 : end - 1]:
         end -= 3 if words[end - 3] == "for" else 2
     while is_framed and end > max(start, 1):
@@ -736,6 +867,38 @@ def _find_end(words: Sequence[str], *, is_framed: bool, begins: bool) -> int:
             break
         end = max(end - length, 1)
     return end
+
+
+def _closes_at(words: Sequence[str], cut: int, *, is_framed: bool) -> bool:
+    """Whether the words from one on are said to who searches, and none of them is said in the picture."""
+    tail = words[cut:]
+    if not _closes(tail):
+        return False
+    is_courtesy = tail[0] in COURTESIES or (tail[0] in ("and", "or") and tail[1:2] and tail[1] in COURTESIES)
+    return not (is_courtesy and _is_seen_written(words, cut, is_framed=is_framed))
+
+
+def _count_where_shown(words: Sequence[str], *, begins: bool, closes: bool) -> int:  # noqa: PLR0911 (one return a kind)
+    """How many words at the end say where, when or to whom something is to be shown: "on the screen", "by Monday"."""
+    if len(words) < 3:
+        return 0
+    third, second, last = words[-3:]
+    if last in _SCREENS and begins and second in ("the", "my", "your", "our") and third == "on":
+        return 3
+    if last in _SCREENS and (begins or closes) and second == "on":
+        return 2
+    if not begins:
+        return 0
+    if last in _DAYS and second in ("by", "before", "until"):
+        return 2
+    is_sent = not _SENDING.isdisjoint(words[:MAX_CALLED_WORDS]) and "me" not in words[: MAX_CALLED_WORDS + 1]
+    if last in _PURPOSES and second in ("my", "our") and third == "to" and is_sent:
+        return 3
+    if last == "around" and second in _LYING and not _EXISTING.isdisjoint(words[:MAX_CALLED_WORDS]):
+        return 2
+    has = next((at for at, word in enumerate(words) if word in ("has", "have", "got", "having")), len(words))
+    is_on_it = (third, second, last)[1:] == ("on", "it") and not PICTURE_NOUNS.isdisjoint(words[:has])
+    return 2 if is_on_it and has < len(words) and {"with", "having"}.isdisjoint(words[has:]) else 0
 
 
 def _count_ago(words: Sequence[str]) -> int:
@@ -758,6 +921,8 @@ def _closes(tail: Sequence[str]) -> bool:  # noqa: PLR0911 (one return a kind)
     if first in _TO_BE and second in ("in", "on") and tail[-1] in PICTURE_NOUNS:
         return len(tail) == 4 and tail[2] in ("the", "this", "that", "my")
     if first in VOCATIVES and second in CLOSINGS | VOCATIVES:
+        return True
+    if (first, second) in (("pretty", "please"), ("real", "quick")) or (first in _UNCERTAIN and not second):
         return True
     if first in _WOULD and (second in ("do", "help", "work", "suffice") or (second == "be" and len(tail) > 2)):
         return True
