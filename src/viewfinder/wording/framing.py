@@ -183,8 +183,10 @@ _TRAILING = _list_phrases("""
 _OF_PEOPLE = list_words("group family wedding school team class")
 _ASKING_COURTESIES = list_words("please pls plz plss pleas plis plse plx kindly asap tbh imo imho btw lol haha")
 """Those that nobody waves or writes."""
-_UNFINISHED = list_words("a an the of with at to from for")
+_UNFINISHED = list_words("a an the of with at to from for showing shows displaying displays")
 """No description ends with one of these before a courtesy."""
+_FAREWELLS = list_words("bye goodbye ciao")
+_LOOKING_SO = list_words("look looks looking seem seems feel feels feeling be being is are")
 _UNCERTAIN = list_words("maybe perhaps probably possibly")
 _SEEN_NOUNS = list_words("couple boss camera laptop phone bell")
 """Words of talk that may also be what a picture shows: "a couple I know"."""
@@ -462,6 +464,9 @@ def _says_nothing(words: Sequence[str], *, follows: bool, is_whole: bool) -> boo
         if words[0] == "or" and len(words) > 1 and words[1] in _OR_SO:
             return True
         return is_aside and len(strange) == 1 and not _find_beginning(words, follows=False)
+    written = (at for at, word in enumerate(words) if word in COURTESIES)
+    if not SOMEBODY.isdisjoint(words) and any(_is_seen_written(words, at, is_framed=True) for at in written):
+        return False  # "somebody saying sorry"
     if is_whole and len(words) == 1 and (words[0] in SOMEBODY or words[0] in ASKING_NOUNS):
         return True
     is_joined = words[0] in PREPOSITIONS or words[0] in ("one", "some", "no", "while", "as", "i.e")
@@ -627,12 +632,22 @@ def _is_seen_written(words: Sequence[str], at: int, *, is_framed: bool) -> bool:
     if words[at] in SOUNDS or not before:
         return False
     if before in SAYING_VERBS:
-        return first < 2 or not is_of(words[first - 2], SUBJECTS)
+        return first < 2 or not (is_of(words[first - 2], SUBJECTS) or words[first - 2] == "to")
     if before in ("reading", "read"):
         return not BEARING_WORDS.isdisjoint(words[:first])
     if before in GREETING_VERBS:
         return not (is_framed and words[at] in _ASKING_COURTESIES)
-    return before in _UNFINISHED or (before in WORDS_FOR_WORDS and words[max(first - 2, 0)] in ("a", "the"))
+    if words[at] in _FAREWELLS:
+        return not is_talk(before)  # "hugging goodbye"
+    if words[at] == "sorry" and before in _LOOKING_SO:
+        return True
+    return before in WORDS_FOR_WORDS and words[max(first - 2, 0)] in ("a", "the")
+
+
+def _is_unfinished(words: Sequence[str], at: int) -> bool:
+    """Whether what stands before a courtesy needs it: "a sorry note", "a wall with thank you on it"."""
+    before = words[at - 1] if at else ""
+    return words[at] not in SOUNDS and before in _UNFINISHED
 
 
 def _orders(words: Sequence[str], at: int) -> bool:
@@ -664,10 +679,13 @@ def _asks(  # noqa: PLR0911, PLR0912 (one return a kind)
     """Whether what asks, or tells of the search, reaches to a word."""
     word, before, after = words[at], words[at - 1] if at else "", words[at + 1] if at + 1 < len(words) else ""
     begins = at == 0 or before in COURTESIES or before in VOCATIVES or before in ADVERBS
-    if word in COURTESIES and _is_seen_written(words, at, is_framed=end > 0):
+    is_courtesy = word in COURTESIES and end != at
+    if is_courtesy and (_is_seen_written(words, at, is_framed=end > 0) or before in ("a", "an", "the")):
         return False
     if word == "google" and at == 0 and after not in DETERMINERS and not (is_talk(after) and after):
         return False  # "Google offices"
+    if before in _UNITS and word in ("for", "to") and end and speaks:
+        return True
     if word == "you" and before == "thank":
         return end == at
     if not follows and at == 0 and (word in _UNCERTAIN or (word in _GOING and after == "to")):
@@ -872,10 +890,12 @@ def _find_end(words: Sequence[str], *, is_framed: bool, begins: bool) -> int:
 def _closes_at(words: Sequence[str], cut: int, *, is_framed: bool) -> bool:
     """Whether the words from one on are said to who searches, and none of them is said in the picture."""
     tail = words[cut:]
-    if not _closes(tail):
+    if not _closes(tail) or (tail[0] == "you" and words[cut - 1] == "thank"):
         return False
-    is_courtesy = tail[0] in COURTESIES or (tail[0] in ("and", "or") and tail[1:2] and tail[1] in COURTESIES)
-    return not (is_courtesy and _is_seen_written(words, cut, is_framed=is_framed))
+    courtesies = [at for at in range(cut, len(words)) if words[at] in COURTESIES]
+    if tail[0] in COURTESIES and _is_unfinished(words, cut):
+        return False
+    return not any(_is_seen_written(words, at, is_framed=is_framed) for at in courtesies)
 
 
 def _count_where_shown(words: Sequence[str], *, begins: bool, closes: bool) -> int:  # noqa: PLR0911 (one return a kind)

@@ -134,13 +134,14 @@ SOUNDS = list_words("um umm uh uhm uhh er erm hm hmm mm eh ah oh ooh like")
 DEVICES = list_words("computer machine robot app siri alexa google cortana bixby assistant viewfinder")
 """Whom one calls to have something shown."""
 
-SAYING_VERBS = _inflect("say shout scream yell whisper mouth spell") | list_words("""
-    said spelt reads sings singing sang named called titled labeled labelled marked lettered inscribed
+SAYING_VERBS = _inflect("say shout scream yell whisper spell plead") | list_words("""
+    said spelt reads mouthing mouthed begging begs named called titled labeled labelled marked lettered inscribed
 """)
 """What follows one of these is said or written in the picture, whatever it is: "a sign that says please wait"."""
 
-GREETING_VERBS = _inflect("wave write sign paint bid wish print chalk gesture") | list_words("""
-    waving writing wrote written reading bidding signing signed
+GREETING_VERBS = list_words("""
+    waving waved writes writing wrote written bids bidding wishes wishing signing signed painted printed chalked
+    gesturing sings singing sang
 """)
 """With these a greeting or thanks is said or written in the picture; people do it in silence, too."""
 
