@@ -305,15 +305,17 @@ def _join(text: str, clauses: Sequence[_Clause], kept: Sequence[_Clause]) -> str
 def _drop_frames(clauses: Sequence[_Clause], text: str) -> list[_Clause]:
     """What describes of each clause, without the clauses of which nothing does."""
     kept: list[_Clause] = []
-    is_framed = has_begun = closes = False
+    is_framed = closes = False
+    head: tuple[str, ...] = ()
     for at, clause in enumerate(clauses):
         follows, is_last = bool(kept), at == len(clauses) - 1
         is_heading = not is_last and _is_heading(clause)
         is_whole = (at == 0 or _ENDS.search(clauses[at - 1].mark) is not None) and (
             is_last or _ENDS.search(clause.mark) is not None
         )
-        if kept and kept[-1] == clauses[at - 1] and kept[-1].words[-1] in SAYING_VERBS:
-            kept.append(clause)  # "a sign saying: please wait"
+        is_said = kept and kept[-1].spans[-1] == clauses[at - 1].spans[-1] and kept[-1].words[-1] in SAYING_VERBS
+        if is_said or _asks_for_looks(clause.words):
+            kept.append(clause if is_said else clause.cut(2, -2))  # "a sign saying: please wait"
             continue
         is_device = at == 0 and not is_last and _calls_device(clause.words, clauses[1].words)
         if is_heading or is_device or _says_nothing(clause.words, follows=follows, is_whole=is_whole):
@@ -327,32 +329,16 @@ def _drop_frames(clauses: Sequence[_Clause], text: str) -> list[_Clause]:
             and any(not PICTURE_NOUNS.isdisjoint(one.words) for one in clauses[:at])
         )
         start = _find_beginning(clause.words, follows=follows and not is_of_it)
-        has_begun |= start > 0
-        is_framed |= has_begun
-        is_order = clause.words[0] in _IMPERATIVES and len(kept) == 1 and len(kept[0].words) == 1
-        asks = (
-            start > 0
-            and not ASKING_VERBS.isdisjoint(clause.words[:start])
-            and _has_speaker_acting(clause.words[:start])
-        )
-        if asks and kept and is_framed and all(_tells_of_oneself(one) for one in clauses[:at]):
-            kept = []  # "I'm putting together a slideshow, so I need ..."
-        is_turned = clause.words[0] in ("but", "so") and is_framed and sum(len(one.words) for one in kept) <= 2
-        if start and (is_order or is_of_it or is_turned):
-            kept = []  # "computer, find ...", "we had a photo on the wall, it showed ..."
-        tells_of_loss = clause.words[0] in ("so", "but", "and") and all(_tells_of_belongings(one) for one in kept)
-        if start and kept and tells_of_loss and _has_speaker_acting(clause.words[:start]):
-            kept = []  # "my phone died, so I lost ..."
-        if not kept and at and clause.words[0] in _OPENING_VERBS and _calls(clauses[at - 1]):
-            start = max(start, _skip_linkers(clause.words, 1))
-            has_begun = True
-        if clause.words[0] == "any" and len(clause.words) > 3 and not start:
-            start = int(clause.words[-1] == "around" and clause.words[-2] in _LYING)
-            has_begun |= start > 0
-        asks_for_look = clause.words[:1] == ("what",) and clause.words[-2:] == ("look", "like")
-        if asks_for_look and len(clause.words) > 4 and clause.words[1] in ("does", "do", "did", "would"):
-            kept.append(clause.cut(2, -2))
-            continue
+        head = head or clause.words[:start]
+        is_framed |= bool(head)
+        if (
+            start
+            and kept
+            and _only_leads_up(clauses[:at], kept, clause.words, start, is_framed=is_framed, is_of_it=is_of_it)
+        ):
+            kept = []
+        start = start or _find_beginning_where(clause.words, is_called=not kept and at > 0 and _calls(clauses[at - 1]))
+        head = head or clause.words[:start]
         if not start and is_framed and not kept:
             start = _skip_linkers(clause.words, 0)
         is_short = len(clause.words) - start <= MAX_NOUN_PHRASE_WORDS
@@ -361,12 +347,47 @@ def _drop_frames(clauses: Sequence[_Clause], text: str) -> list[_Clause]:
         is_aside = start > 0 and (is_of_it or _is_stored(clause.words[start:]))
         if is_aside and len(clauses) > 1:
             continue
-        end = _find_end(clause.words, is_framed=is_framed, begins=has_begun)
+        end = _find_end(clause.words, is_framed=is_framed, head=head)
         if not start and end < len(clause.words) and is_of(clause.words[0], _INVERTED) and end > 2:
             start = 1  # "is a dog somewhere in your collection?"
-            end = _find_end(clause.words[:end], is_framed=True, begins=has_begun)
+            end = _find_end(clause.words[:end], is_framed=True, head=head)
         kept.append(clause.cut(start, end) if start < end else clause)
     return kept
+
+
+def _only_leads_up(
+    before: Sequence[_Clause],
+    kept: Sequence[_Clause],
+    words: Sequence[str],
+    start: int,
+    *,
+    is_framed: bool,
+    is_of_it: bool,
+) -> bool:
+    """Whether what was kept only leads up to a clause that asks with its words before `start`."""
+    acts = _has_speaker_acting(words[:start])
+    asks = acts and not ASKING_VERBS.isdisjoint(words[:start])
+    if asks and is_framed and all(_tells_of_oneself(one) for one in before):
+        return True  # "I'm putting together a slideshow, so I need ..."
+    is_order = words[0] in _IMPERATIVES and len(kept) == 1 and len(kept[0].words) == 1
+    is_turned = words[0] in ("but", "so") and is_framed and sum(len(one.words) for one in kept) <= 2
+    if is_order or is_of_it or is_turned:
+        return True  # "computer, find ...", "we had a photo on the wall, it showed ..."
+    # "My phone died, so I lost ..."
+    return acts and words[0] in ("so", "but", "and") and all(_tells_of_belongings(one) for one in kept)
+
+
+def _asks_for_looks(words: Sequence[str]) -> bool:
+    """ "What does a heron look like"."""
+    is_asked = words[0] == "what" and words[-2:] == ("look", "like")
+    return is_asked and len(words) > 4 and words[1] in ("does", "do", "did", "would")
+
+
+def _find_beginning_where(words: Sequence[str], *, is_called: bool) -> int:
+    """Where the description begins after "open", said to a device, and in "any dogs lying around"."""
+    if is_called and words[0] in _OPENING_VERBS and len(words) > 1:
+        return _skip_linkers(words, 1)
+    return int(words[0] == "any" and len(words) > 3 and words[-1] == "around" and words[-2] in _LYING)
 
 
 def _calls(clause: _Clause) -> bool:
@@ -436,19 +457,16 @@ def _says_nothing(words: Sequence[str], *, follows: bool, is_whole: bool) -> boo
     sentence, or stands in brackets."""
     if len(words) <= MAX_CALLED_WORDS and words[0] in OPENINGS and sum(not is_talk(word) for word in words) == 1:
         return True  # "hi Anna"
-    if not follows and len(words) <= MAX_CALLED_WORDS + 1 and "dear" in words[:2]:
+    is_greeting = words in (("morning",), ("afternoon",)) or (
+        len(words) <= MAX_CALLED_WORDS + 1 and "dear" in words[:2]
+    )
+    if not follows and is_greeting:
         return True  # "my dear friend"
     if follows and words[0] in _SIGNED and words[0] in CLOSINGS and len(words) <= MAX_NOUN_PHRASE_WORDS:
         return True  # "thanks a million"
-    if not follows and words[0] in ("a", "an") and words[1:2] and words[1] in _SEEN_NOUNS:
-        return False  # "a couple I know"
-    if not follows and words[:1] == ("not",) and len(words) > 2 and words[1] in ADJECTIVES and all(map(is_talk, words)):
-        return True  # "not sure it exists"
-    if words[:2] == ("pretty", "please"):
-        return True
-    if follows and is_of(words[0], _IT) and words[-1] in PICTURE_NOUNS | {"one"} and _is_judged(words[1:]):
-        return True  # "it was kind of a nice one"
-    if words in (("morning",), ("afternoon",)) and not follows:
+    if words[:2] == ("pretty", "please") or (
+        words[0] in ("not", "it", "that") and _doubts_or_judges(words, follows=follows)
+    ):
         return True
     if follows and is_of(words[0], _IT) and _would_be(words) and len(words) <= 2 * MAX_NOUN_PHRASE_WORDS:
         return True  # "that'd be fab"
@@ -464,9 +482,8 @@ def _says_nothing(words: Sequence[str], *, follows: bool, is_whole: bool) -> boo
         if words[0] == "or" and len(words) > 1 and words[1] in _OR_SO:
             return True
         return is_aside and len(strange) == 1 and not _find_beginning(words, follows=False)
-    written = (at for at, word in enumerate(words) if word in COURTESIES)
-    if not SOMEBODY.isdisjoint(words) and any(_is_seen_written(words, at, is_framed=True) for at in written):
-        return False  # "somebody saying sorry"
+    if _is_of_people(words, follows=follows):
+        return False
     if is_whole and len(words) == 1 and (words[0] in SOMEBODY or words[0] in ASKING_NOUNS):
         return True
     is_joined = words[0] in PREPOSITIONS or words[0] in ("one", "some", "no", "while", "as", "i.e")
@@ -476,10 +493,21 @@ def _says_nothing(words: Sequence[str], *, follows: bool, is_whole: bool) -> boo
     return _speaks(words, follows=follows) or _is_afterthought(words)
 
 
-def _is_judged(words: Sequence[str]) -> bool:
-    """ "Was kind of a nice one": to be, and words that tell nothing of what is seen."""
-    between = [word for word in words[1:-1] if word not in ("a", "an", "the", "of", "such")]
-    return is_of(words[0], _TO_BE) and bool(between) and all(map(_says_no_looks, between))
+def _doubts_or_judges(words: Sequence[str], *, follows: bool) -> bool:
+    """ "Not sure it exists", before a description; "it was kind of a nice one", after it."""
+    if not follows:
+        return words[0] == "not" and len(words) > 2 and words[1] in ADJECTIVES and all(map(is_talk, words))
+    between = [word for word in words[2:-1] if word not in ("a", "an", "the", "of", "such")]
+    is_judged = len(words) > 2 and is_of(words[1], _TO_BE) and words[-1] in PICTURE_NOUNS | {"one"}
+    return is_judged and bool(between) and all(map(_says_no_looks, between))
+
+
+def _is_of_people(words: Sequence[str], *, follows: bool) -> bool:
+    """Whether words that are all of talk are of people who are seen: "a couple I know", "somebody saying sorry"."""
+    if not follows and words[0] in ("a", "an") and words[1:2] and words[1] in _SEEN_NOUNS:
+        return True
+    said = any(_is_seen_written(words, at, is_framed=True) for at, word in enumerate(words) if word in COURTESIES)
+    return said and not SOMEBODY.isdisjoint(words)
 
 
 def _would_be(words: Sequence[str]) -> bool:
@@ -623,7 +651,9 @@ def _find_name_of_thing(words: Sequence[str]) -> int:
     return len(words)
 
 
-def _is_seen_written(words: Sequence[str], at: int, *, is_framed: bool) -> bool:
+def _is_seen_written(  # noqa: PLR0911 (one return a kind)
+    words: Sequence[str], at: int, *, is_framed: bool
+) -> bool:
     """Whether a courtesy is said or written in the picture: "waving goodbye", "the word please", "a sorry note"."""
     first = at
     while first and (words[first - 1] in COURTESIES - SOUNDS or words[first - 1] in ("and", "you")):
@@ -682,9 +712,12 @@ def _asks(  # noqa: PLR0911, PLR0912 (one return a kind)
     is_courtesy = word in COURTESIES and end != at
     if is_courtesy and (_is_seen_written(words, at, is_framed=end > 0) or before in ("a", "an", "the")):
         return False
-    if word == "google" and at == 0 and after not in DETERMINERS and not (is_talk(after) and after):
+    is_bare = at == 0 or before in ("me", "us") or (before in LINKERS and before != "to")
+    if word == "google" and is_bare and after and not is_talk(after):
         return False  # "Google offices"
     if before in _UNITS and word in ("for", "to") and end and speaks:
+        return True
+    if before in _ASKING_COURTESIES and word in _OPENING_VERBS | {"forward"} and not follows:
         return True
     if word == "you" and before == "thank":
         return end == at
@@ -775,6 +808,10 @@ def _find_connector(  # noqa: PLR0911, PLR0912 (one return a kind)
             return None
         case ["along", "the", "lines", *_] if words[at + 4 : at + 5] == ("of",):
             return at + 5
+        case ["to", "do", "with", *_] if not is_picture:
+            return at + 4
+        case ["similar" | "related" | "relating" | "pertaining" | "akin", "to", *_]:
+            return at + 3
         case ["from", "a" | "an", *_] if speaks:
             return at + 2
         case [first, *_] if first in _AFTER_PICTURE:
@@ -859,11 +896,12 @@ def _skip_linkers(words: Sequence[str], end: int) -> int:
 # -- ends
 
 
-def _find_end(words: Sequence[str], *, is_framed: bool, begins: bool) -> int:
+def _find_end(words: Sequence[str], *, is_framed: bool, head: Sequence[str]) -> int:
     """Where the description ends in a clause: at its end if nothing stands after it.
 
-    `is_framed`: something asked before, `begins`: it stood before words of the description.
+    `is_framed`: something asked before, `head`: the words that did, if they stood before some of the description.
     """
+    begins = bool(head)
     start = len(words)
     while start > max(1, len(words) - MAX_FRAME_WORDS) and is_talk(words[start - 1]):
         start -= 1
@@ -871,7 +909,7 @@ def _find_end(words: Sequence[str], *, is_framed: bool, begins: bool) -> int:
     if words[-2:] == ("on", "top") and words[-3:-2] in (("sugar",), ("cherry",)) and "please" in words[1:]:
         end = words.index("please", 1)
         end -= end > 1 and words[end - 1] == "pretty"
-    end -= _count_where_shown(words[:end], begins=begins, closes=end < len(words))
+    end -= _count_where_shown(words[:end], head=head, closes=end < len(words))
     if is_framed and end > 3 and words[end - 1] in _PURPOSES and "for" in words[end - 3 : end - 1]:
         end -= 3 if words[end - 3] == "for" else 2
     while is_framed and end > max(start, 1):
@@ -898,27 +936,26 @@ def _closes_at(words: Sequence[str], cut: int, *, is_framed: bool) -> bool:
     return not any(_is_seen_written(words, at, is_framed=is_framed) for at in courtesies)
 
 
-def _count_where_shown(words: Sequence[str], *, begins: bool, closes: bool) -> int:  # noqa: PLR0911 (one return a kind)
+def _count_where_shown(words: Sequence[str], *, head: Sequence[str], closes: bool) -> int:  # noqa: PLR0911 (one return a kind)
     """How many words at the end say where, when or to whom something is to be shown: "on the screen", "by Monday"."""
     if len(words) < 3:
         return 0
     third, second, last = words[-3:]
-    if last in _SCREENS and begins and second in ("the", "my", "your", "our") and third == "on":
+    if last in _SCREENS and head and second in ("the", "my", "your", "our") and third == "on":
         return 3
-    if last in _SCREENS and (begins or closes) and second == "on":
+    if last in _SCREENS and (head or closes) and second == "on":
         return 2
-    if not begins:
+    if not head:
         return 0
     if last in _DAYS and second in ("by", "before", "until"):
         return 2
-    is_sent = not _SENDING.isdisjoint(words[:MAX_CALLED_WORDS]) and "me" not in words[: MAX_CALLED_WORDS + 1]
+    is_sent = not _SENDING.isdisjoint(head) and "me" not in head
     if last in _PURPOSES and second in ("my", "our") and third == "to" and is_sent:
         return 3
-    if last == "around" and second in _LYING and not _EXISTING.isdisjoint(words[:MAX_CALLED_WORDS]):
+    if last == "around" and second in _LYING and not _EXISTING.isdisjoint(head):
         return 2
-    has = next((at for at, word in enumerate(words) if word in ("has", "have", "got", "having")), len(words))
-    is_on_it = (third, second, last)[1:] == ("on", "it") and not PICTURE_NOUNS.isdisjoint(words[:has])
-    return 2 if is_on_it and has < len(words) and {"with", "having"}.isdisjoint(words[has:]) else 0
+    is_had = not PICTURE_NOUNS.isdisjoint(head) and head[-1] in ("has", "have", "got", "having", "with")
+    return 2 if (second, last) == ("on", "it") and is_had and {"with", "having"}.isdisjoint(words[len(head) :]) else 0
 
 
 def _count_ago(words: Sequence[str]) -> int:
@@ -963,7 +1000,7 @@ def _closes(tail: Sequence[str]) -> bool:  # noqa: PLR0911 (one return a kind)
     if (first, second) in (("at", "least"), ("at", "some"), ("back", "then"), ("as", "far"), ("any", "idea")):
         return True
     begins = is_of(first, list_words("is was that which what as but because the how like"))
-    return begins and acts
+    return begins and _has_speaker_acting(tail[: tail.index("thank")] if "thank" in tail else tail)
 
 
 def _drop_noun_at_end(text: str) -> str:

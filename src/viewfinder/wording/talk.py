@@ -72,9 +72,9 @@ AUXILIARIES = list_words("""
 LINKERS = list_words("""
     of with where when that which who whose whether if like about is are was were it to for but because so as though
     although since be been being shows show showed showing shown depicting depicts depicted featuring features
-    featured resembling resembles containing contains contain including includes include has have had having there it's it'd its that's
-    thats there's theres follows following concerning regarding titled called named whereby wherein via re per than
-    and w/ namely viz ie i.e
+    featured resembling resembles containing contains contain including includes include has have had having there
+    it's it'd its that's thats there's theres follows following concerning regarding titled called named whereby
+    wherein via re per than and w/ namely viz ie i.e
 """)
 """They stand between what asks and what is asked for; a description begins with none of them."""
 
@@ -183,7 +183,8 @@ OTHER_VERBS = _inflect("""
     depict feature contain include exhibit present thank greet hurry worry appear suggest recommend own belong depend
     clarify specify confirm confuse correct inform contact respond consider accept expect return thought end forward
     apologise apologize regret owe beg dream bug wrack rack tag file label sort stick pic photograph film adore
-    cherish print edit order publish crop copy illustrate catch rely insist strike possess obtain request submit doubt kill crave yearn navigate resemble
+    cherish print edit order publish crop copy illustrate catch rely insist strike possess obtain request submit
+    doubt die kill crave yearn navigate resemble
 """) | list_words("""
     saw seen shown gave given giving got gotten getting brought sent dug digging told said thought meant knew known
     understood forgot forgotten forgetting lost putting took taken taking shot made making went gone came coming heard
