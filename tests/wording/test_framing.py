@@ -232,6 +232,11 @@ def test_a_courtesy_that_is_said_written_or_part_of_a_name_stays(text: str) -> N
     assert take_content(f"show me {text}, please") == text
 
 
+def test_the_end_of_what_a_sign_says_stays() -> None:
+    assert take_content("a sign reading no photos please") == "a sign reading no photos please"
+    assert take_content("show me a sign that says stop, please") == "a sign that says stop"
+
+
 def test_a_courtesy_after_a_thing_is_said_to_who_searches() -> None:
     assert take_content("a stop sign please") == "a stop sign"
     assert take_content("show me a girl waving please") == "a girl waving"

@@ -663,8 +663,9 @@ def _is_seen_written(  # noqa: PLR0911 (one return a kind)
         return False
     if before in SAYING_VERBS:
         return first < 2 or not (is_of(words[first - 2], SUBJECTS) or words[first - 2] == "to")
-    if before in ("reading", "read"):
-        return not BEARING_WORDS.isdisjoint(words[:first])
+    said = next((one for one in range(first) if words[one] in SAYING_VERBS or words[one] == "reading"), 0)
+    if said and not BEARING_WORDS.isdisjoint(words[:said]) and (said == first - 1 or not is_framed):
+        return True  # "a sign reading no entry please"
     if before in GREETING_VERBS:
         return not (is_framed and words[at] in _ASKING_COURTESIES)
     if words[at] in _FAREWELLS:
