@@ -25,11 +25,14 @@ from viewfinder.wording.talk import (
     ASKING_NOUNS,
     ASKING_VERBS,
     AUXILIARIES,
+    BEARING_WORDS,
     CLOSINGS,
     CONJUNCTIONS,
     COURTESIES,
     DETERMINERS,
+    DEVICES,
     DISCOURSE,
+    GREETING_VERBS,
     LINKERS,
     NEVER_SEEN,
     OPENINGS,
@@ -38,12 +41,15 @@ from viewfinder.wording.talk import (
     OTHERS,
     PICTURE_NOUNS,
     PREPOSITIONS,
+    SAYING_VERBS,
     SOMEBODY,
+    SOUNDS,
     SPEAKERS,
     STANDING_FOR_PICTURES,
     SUBJECTS,
     THIS_OR_SO,
     VOCATIVES,
+    WORDS_FOR_WORDS,
     fold_word,
     is_of,
     is_talk,
@@ -123,7 +129,7 @@ _GREETED = list_words("morning evening afternoon day night")
 
 _SHOWING = list_words("""
     shows show showed showing depicts depict depicting features feature featuring contains contain containing has have
-    had having includes include including
+    had having includes include including resembling resembles
 """)
 _TAKEN = list_words("taken shot made captured snapped")
 _TAKING = list_words("""
@@ -173,10 +179,32 @@ _TRAILING = _list_phrases("""
     |today|please|lot|much|too|at all|still around|still there|still here|is|are|was|were|went|lives
     |in there|in here|over there|on there|by any chance
     |the other day|at once|already|exist|exists|be|might|could|in them|on file|at hand|will do|would do|is fine|got to
-    |went to|ended up|called|gone
+    |went to|ended up|called|gone|next
 """)
 """Words at the end of a sentence that go with what asked at its beginning: "so bad", "real quick", "where ... is"."""
 _OF_PEOPLE = list_words("group family wedding school team class")
+_ASKING_COURTESIES = list_words("please pls plz plss pleas plis plse plx kindly asap tbh imo imho btw lol haha")
+"""Those that nobody waves or writes."""
+_UNFINISHED = list_words("a an the of with at to from for showing shows displaying displays")
+"""No description ends with one of these before a courtesy."""
+_FAREWELLS = list_words("bye goodbye ciao")
+_LOOKING_SO = list_words("look looks looking seem seems feel feels feeling be being is are")
+_UNCERTAIN = list_words("maybe perhaps probably possibly")
+_SEEN_NOUNS = list_words("couple boss camera laptop phone bell")
+"""Words of talk that may also be what a picture shows: "a couple I know"."""
+_OPENING_VERBS = list_words("open load launch play pull")
+"""Verbs that tell a device to show something where it was called before; else "open" says how a door is."""
+_GOING = list_words("go scroll navigate skip switch")
+_SCREENS = list_words("screen screens tv monitor display projector desktop")
+_DAYS = list_words("""
+    monday tuesday wednesday thursday friday saturday sunday tomorrow tonight noon lunch lunchtime midnight eod
+""")
+"""When something is needed by."""
+_LYING = list_words("lying laying floating kicking knocking hanging flying sitting")
+_SENDING = list_words("show send give forward bring present")
+_EXISTING = list_words("any anything have has got there anyone anybody")
+_TO_SEE = list_words("see find get view have show")
+_UNITS = list_words("second seconds minute minutes hour hours day days week weeks month months year years")
 _KINDS_OF_PHOTOS = list_words("black white colour color old large small big framed to for of")
 """Where these are said, a photograph is in the picture, or is told of a kind."""
 
@@ -279,14 +307,20 @@ def _join(text: str, clauses: Sequence[_Clause], kept: Sequence[_Clause]) -> str
 def _drop_frames(clauses: Sequence[_Clause], text: str) -> list[_Clause]:
     """What describes of each clause, without the clauses of which nothing does."""
     kept: list[_Clause] = []
-    is_framed = has_begun = closes = False
+    is_framed = closes = False
+    head: tuple[str, ...] = ()
     for at, clause in enumerate(clauses):
         follows, is_last = bool(kept), at == len(clauses) - 1
         is_heading = not is_last and _is_heading(clause)
         is_whole = (at == 0 or _ENDS.search(clauses[at - 1].mark) is not None) and (
             is_last or _ENDS.search(clause.mark) is not None
         )
-        if is_heading or _says_nothing(clause.words, follows=follows, is_whole=is_whole):
+        is_said = kept and kept[-1].spans[-1] == clauses[at - 1].spans[-1] and kept[-1].words[-1] in SAYING_VERBS
+        if is_said or _asks_for_looks(clause.words):
+            kept.append(clause if is_said else clause.cut(2, -2))  # "a sign saying: please wait"
+            continue
+        is_device = at == 0 and not is_last and _calls_device(clause.words, clauses[1].words)
+        if is_heading or is_device or _says_nothing(clause.words, follows=follows, is_whole=is_whole):
             is_framed, closes = True, not is_heading and not _SIGNED.isdisjoint(clause.words)
             continue
         if closes and follows and is_last and _is_signature(clause, text):
@@ -297,19 +331,16 @@ def _drop_frames(clauses: Sequence[_Clause], text: str) -> list[_Clause]:
             and any(not PICTURE_NOUNS.isdisjoint(one.words) for one in clauses[:at])
         )
         start = _find_beginning(clause.words, follows=follows and not is_of_it)
-        has_begun |= start > 0
-        is_framed |= has_begun
-        is_order = clause.words[0] in _IMPERATIVES and len(kept) == 1 and len(kept[0].words) == 1
-        asks = (
-            start > 0
-            and not ASKING_VERBS.isdisjoint(clause.words[:start])
-            and _has_speaker_acting(clause.words[:start])
-        )
-        if asks and kept and is_framed and all(_tells_of_oneself(one) for one in clauses[:at]):
-            kept = []  # "I'm putting together a slideshow, so I need ..."
-        is_turned = clause.words[0] in ("but", "so") and is_framed and sum(len(one.words) for one in kept) <= 2
-        if start and (is_order or is_of_it or is_turned):
-            kept = []  # "computer, find ...", "we had a photo on the wall, it showed ..."
+        head = head or clause.words[:start]
+        is_framed |= bool(head)
+        if (
+            start
+            and kept
+            and _only_leads_up(clauses[:at], kept, clause.words, start, is_framed=is_framed, is_of_it=is_of_it)
+        ):
+            kept = []
+        start = start or _find_beginning_where(clause.words, is_called=not kept and at > 0 and _calls(clauses[at - 1]))
+        head = head or clause.words[:start]
         if not start and is_framed and not kept:
             start = _skip_linkers(clause.words, 0)
         is_short = len(clause.words) - start <= MAX_NOUN_PHRASE_WORDS
@@ -318,12 +349,65 @@ def _drop_frames(clauses: Sequence[_Clause], text: str) -> list[_Clause]:
         is_aside = start > 0 and (is_of_it or _is_stored(clause.words[start:]))
         if is_aside and len(clauses) > 1:
             continue
-        end = _find_end(clause.words, is_framed=is_framed, begins=has_begun)
+        end = _find_end(clause.words, is_framed=is_framed, head=head)
         if not start and end < len(clause.words) and is_of(clause.words[0], _INVERTED) and end > 2:
             start = 1  # "is a dog somewhere in your collection?"
-            end = _find_end(clause.words[:end], is_framed=True, begins=has_begun)
+            end = _find_end(clause.words[:end], is_framed=True, head=head)
         kept.append(clause.cut(start, end) if start < end else clause)
     return kept
+
+
+def _only_leads_up(
+    before: Sequence[_Clause],
+    kept: Sequence[_Clause],
+    words: Sequence[str],
+    start: int,
+    *,
+    is_framed: bool,
+    is_of_it: bool,
+) -> bool:
+    """Whether what was kept only leads up to a clause that asks with its words before `start`."""
+    acts = _has_speaker_acting(words[:start])
+    asks = acts and not ASKING_VERBS.isdisjoint(words[:start])
+    if asks and is_framed and all(_tells_of_oneself(one) for one in before):
+        return True  # "I'm putting together a slideshow, so I need ..."
+    is_order = words[0] in _IMPERATIVES and len(kept) == 1 and len(kept[0].words) == 1
+    is_turned = words[0] in ("but", "so") and is_framed and sum(len(one.words) for one in kept) <= 2
+    if is_order or is_of_it or is_turned:
+        return True  # "computer, find ...", "we had a photo on the wall, it showed ..."
+    # "My phone died, so I lost ..."
+    return acts and words[0] in ("so", "but", "and") and all(_tells_of_belongings(one) for one in kept)
+
+
+def _asks_for_looks(words: Sequence[str]) -> bool:
+    """ "What does a heron look like"."""
+    is_asked = words[0] == "what" and words[-2:] == ("look", "like")
+    return is_asked and len(words) > 4 and words[1] in ("does", "do", "did", "would")
+
+
+def _find_beginning_where(words: Sequence[str], *, is_called: bool) -> int:
+    """Where the description begins after "open", said to a device, and in "any dogs lying around"."""
+    if is_called and words[0] in _OPENING_VERBS and len(words) > 1:
+        return _skip_linkers(words, 1)
+    return int(words[0] == "any" and len(words) > 3 and words[-1] == "around" and words[-2] in _LYING)
+
+
+def _calls(clause: _Clause) -> bool:
+    return not (VOCATIVES | DEVICES).isdisjoint(clause.words) and len(clause.words) <= MAX_CALLED_WORDS
+
+
+def _calls_device(words: Sequence[str], following: Sequence[str]) -> bool:
+    """ "Computer, bring up ...": a word that names a device, before what it is told to do."""
+    first = following[0]
+    is_told = first in _IMPERATIVES or first in _OPENING_VERBS or following[:2] in _SEARCHING_PAIRS
+    is_told = is_told or is_of(first, _BEGINNING_TO_SPEAK)
+    return len(words) == 1 and words[0] in DEVICES and is_told
+
+
+def _tells_of_belongings(clause: _Clause) -> bool:
+    """ "My phone died": of something in which pictures are kept."""
+    words = clause.words
+    return len(words) > 2 and words[0] in ("my", "our") and is_talk(words[1]) and words[1] not in PICTURE_NOUNS
 
 
 def _tells_of_oneself(clause: _Clause) -> bool:
@@ -375,11 +459,16 @@ def _says_nothing(words: Sequence[str], *, follows: bool, is_whole: bool) -> boo
     sentence, or stands in brackets."""
     if len(words) <= MAX_CALLED_WORDS and words[0] in OPENINGS and sum(not is_talk(word) for word in words) == 1:
         return True  # "hi Anna"
-    if not follows and len(words) <= MAX_CALLED_WORDS + 1 and "dear" in words[:2]:
+    is_greeting = words in (("morning",), ("afternoon",)) or (
+        len(words) <= MAX_CALLED_WORDS + 1 and "dear" in words[:2]
+    )
+    if not follows and is_greeting:
         return True  # "my dear friend"
     if follows and words[0] in _SIGNED and words[0] in CLOSINGS and len(words) <= MAX_NOUN_PHRASE_WORDS:
         return True  # "thanks a million"
-    if words in (("morning",), ("afternoon",)) and not follows:
+    if words[:2] == ("pretty", "please") or (
+        words[0] in ("not", "it", "that") and _doubts_or_judges(words, follows=follows)
+    ):
         return True
     if follows and is_of(words[0], _IT) and _would_be(words) and len(words) <= 2 * MAX_NOUN_PHRASE_WORDS:
         return True  # "that'd be fab"
@@ -395,6 +484,8 @@ def _says_nothing(words: Sequence[str], *, follows: bool, is_whole: bool) -> boo
         if words[0] == "or" and len(words) > 1 and words[1] in _OR_SO:
             return True
         return is_aside and len(strange) == 1 and not _find_beginning(words, follows=False)
+    if _is_of_people(words, follows=follows):
+        return False
     if is_whole and len(words) == 1 and (words[0] in SOMEBODY or words[0] in ASKING_NOUNS):
         return True
     is_joined = words[0] in PREPOSITIONS or words[0] in ("one", "some", "no", "while", "as", "i.e")
@@ -402,6 +493,23 @@ def _says_nothing(words: Sequence[str], *, follows: bool, is_whole: bool) -> boo
     if is_whole and len(words) > 1 and not is_joined and not is_phrase and OTHERS.isdisjoint(words):
         return True
     return _speaks(words, follows=follows) or _is_afterthought(words)
+
+
+def _doubts_or_judges(words: Sequence[str], *, follows: bool) -> bool:
+    """ "Not sure it exists", before a description; "it was kind of a nice one", after it."""
+    if not follows:
+        return words[0] == "not" and len(words) > 2 and words[1] in ADJECTIVES and all(map(is_talk, words))
+    between = [word for word in words[2:-1] if word not in ("a", "an", "the", "of", "such")]
+    is_judged = len(words) > 2 and is_of(words[1], _TO_BE) and words[-1] in PICTURE_NOUNS | {"one"}
+    return is_judged and bool(between) and all(map(_says_no_looks, between))
+
+
+def _is_of_people(words: Sequence[str], *, follows: bool) -> bool:
+    """Whether words that are all of talk are of people who are seen: "a couple I know", "somebody saying sorry"."""
+    if not follows and words[0] in ("a", "an") and words[1:2] and words[1] in _SEEN_NOUNS:
+        return True
+    said = any(_is_seen_written(words, at, is_framed=True) for at, word in enumerate(words) if word in COURTESIES)
+    return said and not SOMEBODY.isdisjoint(words)
 
 
 def _would_be(words: Sequence[str]) -> bool:
@@ -506,9 +614,10 @@ def _find_beginning(words: Sequence[str], *, follows: bool) -> int:
             or (words[0] in _TO_BE and words[1:2] in (("it",), ("there",), ("this",), ("that",)))
         ),
     )
-    for at, word in enumerate(words[:MAX_FRAME_WORDS]):
+    for at, word in enumerate(words[: min(MAX_FRAME_WORDS, _find_name_of_thing(words))]):
         before, after = words[at - 1] if at else "", words[at + 1] if at + 1 < len(words) else ""
-        if not is_talk(word) and not _is_speakers(words, at):
+        is_duration = at > 1 and after in _UNITS and (word in NUMBER_WORDS or word.isdigit())
+        if not is_talk(word) and not _is_speakers(words, at) and not is_duration:
             is_called = before in OPENINGS and (after in _IMPERATIVES or is_of(after, _BEGINNING_TO_SPEAK))
             if not is_called:
                 break
@@ -533,6 +642,47 @@ def _find_beginning(words: Sequence[str], *, follows: bool) -> int:
         end = at + 1 + _find_beginning(words[at + 1 :], follows=False)
     end = _skip_linkers(words, end) if end else 0
     return end if end < len(words) else 0
+
+
+def _find_name_of_thing(words: Sequence[str]) -> int:
+    """Where the first thing begins that is called by what is written on it: "thank you card", "help wanted sign"."""
+    for at, word in enumerate(words[:MAX_FRAME_WORDS]):
+        start = at
+        while start and (words[start - 1] in COURTESIES - SOUNDS or words[start - 1] in ("wanted", "help", "you")):
+            start -= 1
+        if word in BEARING_WORDS and start < at and words[start:at] not in (("you",), ("please",), ("help", "you")):
+            return start
+    return len(words)
+
+
+def _is_seen_written(  # noqa: PLR0911 (one return a kind)
+    words: Sequence[str], at: int, *, is_framed: bool
+) -> bool:
+    """Whether a courtesy is said or written in the picture: "waving goodbye", "the word please", "a sorry note"."""
+    first = at
+    while first and (words[first - 1] in COURTESIES - SOUNDS or words[first - 1] in ("and", "you")):
+        first -= 1
+    before = words[first - 1] if first else ""
+    if words[at] in SOUNDS or not before:
+        return False
+    if before in SAYING_VERBS:
+        return first < 2 or not (is_of(words[first - 2], SUBJECTS) or words[first - 2] == "to")
+    said = next((one for one in range(first) if words[one] in SAYING_VERBS or words[one] == "reading"), 0)
+    if said and not BEARING_WORDS.isdisjoint(words[:said]) and (said == first - 1 or not is_framed):
+        return True  # "a sign reading no entry please"
+    if before in GREETING_VERBS:
+        return not (is_framed and words[at] in _ASKING_COURTESIES)
+    if words[at] in _FAREWELLS:
+        return not is_talk(before)  # "hugging goodbye"
+    if words[at] == "sorry" and before in _LOOKING_SO:
+        return True
+    return before in WORDS_FOR_WORDS and words[max(first - 2, 0)] in ("a", "the")
+
+
+def _is_unfinished(words: Sequence[str], at: int) -> bool:
+    """Whether what stands before a courtesy needs it: "a sorry note", "a wall with thank you on it"."""
+    before = words[at - 1] if at else ""
+    return words[at] not in SOUNDS and before in _UNFINISHED
 
 
 def _orders(words: Sequence[str], at: int) -> bool:
@@ -564,6 +714,20 @@ def _asks(  # noqa: PLR0911, PLR0912 (one return a kind)
     """Whether what asks, or tells of the search, reaches to a word."""
     word, before, after = words[at], words[at - 1] if at else "", words[at + 1] if at + 1 < len(words) else ""
     begins = at == 0 or before in COURTESIES or before in VOCATIVES or before in ADVERBS
+    is_courtesy = word in COURTESIES and end != at
+    if is_courtesy and (_is_seen_written(words, at, is_framed=end > 0) or before in ("a", "an", "the")):
+        return False
+    is_bare = at == 0 or before in ("me", "us") or (before in LINKERS and before != "to")
+    if word == "google" and is_bare and after and not is_talk(after):
+        return False  # "Google offices"
+    if before in _UNITS and word in ("for", "to") and end and speaks:
+        return True
+    if before in _ASKING_COURTESIES and word in _OPENING_VERBS | {"forward"} and not follows:
+        return True
+    if word == "you" and before == "thank":
+        return end == at
+    if not follows and at == 0 and (word in _UNCERTAIN or (word in _GOING and after == "to")):
+        return True
     if (
         word in CLOSINGS
         or word in NEVER_SEEN
@@ -647,6 +811,12 @@ def _find_connector(  # noqa: PLR0911, PLR0912 (one return a kind)
     match following:
         case ["of", *_] if word in ("some", "any"):
             return None
+        case ["along", "the", "lines", *_] if words[at + 4 : at + 5] == ("of",):
+            return at + 5
+        case ["to", "do", "with", *_] if not is_picture:
+            return at + 4
+        case ["similar" | "related" | "relating" | "pertaining" | "akin", "to", *_]:
+            return at + 3
         case ["from", "a" | "an", *_] if speaks:
             return at + 2
         case [first, *_] if first in _AFTER_PICTURE:
@@ -703,6 +873,19 @@ def _skip_linkers(words: Sequence[str], end: int) -> int:
         if target > end and all(map(is_talk, words[end:target])):
             end = target + 1  # "looking all day for"
             continue
+        if words[end - 1 : end + 2] == ("to", "do", "with") and end + 2 < len(words):
+            end += 2
+            continue
+        if word == "one" and after in ("can", "could", "may") and words[end + 2 : end + 3] in (("see",), ("find",)):
+            end = min(end + 3, len(words) - 1)  # "in which one can see"
+            continue
+        if end and (
+            (before == "to" and word in _TO_SEE)
+            or (word == "got" and before in ("has", "have", "had"))
+            or (word == "any" and is_of(before, _VERBS | {"there"}) and after not in ("of", "more", "other"))
+        ):
+            end += 1
+            continue
         if before == "of" and word in ("them", "these", "those") and after in _TO_BE:
             end += 1
             continue
@@ -718,15 +901,20 @@ def _skip_linkers(words: Sequence[str], end: int) -> int:
 # -- ends
 
 
-def _find_end(words: Sequence[str], *, is_framed: bool, begins: bool) -> int:
+def _find_end(words: Sequence[str], *, is_framed: bool, head: Sequence[str]) -> int:
     """Where the description ends in a clause: at its end if nothing stands after it.
 
-    `is_framed`: something asked before, `begins`: it stood before words of the description.
+    `is_framed`: something asked before, `head`: the words that did, if they stood before some of the description.
     """
+    begins = bool(head)
     start = len(words)
     while start > max(1, len(words) - MAX_FRAME_WORDS) and is_talk(words[start - 1]):
         start -= 1
-    end = next((cut for cut in range(start, len(words)) if _closes(words[cut:])), len(words))
+    end = next((cut for cut in range(start, len(words)) if _closes_at(words, cut, is_framed=is_framed)), len(words))
+    if words[-2:] == ("on", "top") and words[-3:-2] in (("sugar",), ("cherry",)) and "please" in words[1:]:
+        end = words.index("please", 1)
+        end -= end > 1 and words[end - 1] == "pretty"
+    end -= _count_where_shown(words[:end], head=head, closes=end < len(words))
     if is_framed and end > 3 and words[end - 1] in _PURPOSES and "for" in words[end - 3 : end - 1]:
         end -= 3 if words[end - 3] == "for" else 2
     while is_framed and end > max(start, 1):
@@ -740,6 +928,39 @@ def _find_end(words: Sequence[str], *, is_framed: bool, begins: bool) -> int:
             break
         end = max(end - length, 1)
     return end
+
+
+def _closes_at(words: Sequence[str], cut: int, *, is_framed: bool) -> bool:
+    """Whether the words from one on are said to who searches, and none of them is said in the picture."""
+    tail = words[cut:]
+    if not _closes(tail) or (tail[0] == "you" and words[cut - 1] == "thank"):
+        return False
+    courtesies = [at for at in range(cut, len(words)) if words[at] in COURTESIES]
+    if tail[0] in COURTESIES and _is_unfinished(words, cut):
+        return False
+    return not any(_is_seen_written(words, at, is_framed=is_framed) for at in courtesies)
+
+
+def _count_where_shown(words: Sequence[str], *, head: Sequence[str], closes: bool) -> int:  # noqa: PLR0911 (one return a kind)
+    """How many words at the end say where, when or to whom something is to be shown: "on the screen", "by Monday"."""
+    if len(words) < 3:
+        return 0
+    third, second, last = words[-3:]
+    if last in _SCREENS and head and second in ("the", "my", "your", "our") and third == "on":
+        return 3
+    if last in _SCREENS and (head or closes) and second == "on":
+        return 2
+    if not head:
+        return 0
+    if last in _DAYS and second in ("by", "before", "until"):
+        return 2
+    is_sent = not _SENDING.isdisjoint(head) and "me" not in head
+    if last in _PURPOSES and second in ("my", "our") and third == "to" and is_sent:
+        return 3
+    if last == "around" and second in _LYING and not _EXISTING.isdisjoint(head):
+        return 2
+    is_had = not PICTURE_NOUNS.isdisjoint(head) and head[-1] in ("has", "have", "got", "having", "with")
+    return 2 if (second, last) == ("on", "it") and is_had and {"with", "having"}.isdisjoint(words[len(head) :]) else 0
 
 
 def _count_ago(words: Sequence[str]) -> int:
@@ -763,6 +984,8 @@ def _closes(tail: Sequence[str]) -> bool:  # noqa: PLR0911 (one return a kind)
         return len(tail) == 4 and tail[2] in ("the", "this", "that", "my")
     if first in VOCATIVES and second in CLOSINGS | VOCATIVES:
         return True
+    if (first, second) in (("pretty", "please"), ("real", "quick")) or (first in _UNCERTAIN and not second):
+        return True
     if first in _WOULD and (second in ("do", "help", "work", "suffice") or (second == "be" and len(tail) > 2)):
         return True
     acts = _has_speaker_acting(tail)
@@ -782,7 +1005,7 @@ def _closes(tail: Sequence[str]) -> bool:  # noqa: PLR0911 (one return a kind)
     if (first, second) in (("at", "least"), ("at", "some"), ("back", "then"), ("as", "far"), ("any", "idea")):
         return True
     begins = is_of(first, list_words("is was that which what as but because the how like"))
-    return begins and acts
+    return begins and _has_speaker_acting(tail[: tail.index("thank")] if "thank" in tail else tail)
 
 
 def _drop_noun_at_end(text: str) -> str:

@@ -17,6 +17,10 @@ MIN_WORD_LETTERS, MAX_WORD_LETTERS = 3, 24
 MIN_STRANGE_WORDS = 3
 """With so many unknown words, and more unknown than known ones, a text is of another language."""
 
+MIN_LETTERS_REPLACED = 4
+"""Letters of words in which one may be wrong, missing or too many: "vis" is short for something, not "vas". In shorter
+ones, letters may only be swapped."""
+
 SWAPPED_GAIN = 0.7
 """Swapped letters are likelier than others of this many powers of ten in how often the word is said."""
 
@@ -71,6 +75,8 @@ def find_meant_word(word: str, is_known: Callable[[str], bool], share_of: Callab
         return None
     merits: dict[str, float] = {}
     for near in list_near_words(word):
+        if len(word) < MIN_LETTERS_REPLACED and sorted(near) != sorted(word):
+            continue
         if (share := share_of(near)) is not None and is_known(near):
             merits[near] = share + (SWAPPED_GAIN if sorted(near) == sorted(word) else 0.0)
     return max(merits, key=lambda near: (merits[near], near)) if merits else None

@@ -33,8 +33,8 @@ def _inflect(text: str) -> frozenset[str]:
 
 PICTURE_NOUNS = list_words("""
     photo photos photograph photographs photography pic pics pix picture pictures image images img imgs shot shots
-    snap snaps snapshot snapshots foto fotos fotograf piccy piccie piccies photie illustration illustrations jpg jpeg
-    thumbnail thumbnails
+    snap snaps snapshot snapshots foto fotos fotograf piccy piccie piccies photie illustration illustrations
+    thumbnail thumbnails jpg jpgs jpeg jpegs png pngs gif gifs bmp bmps tif tiff tiffs webp heic heics
 """)
 """The words for a picture as such."""
 
@@ -72,9 +72,9 @@ AUXILIARIES = list_words("""
 LINKERS = list_words("""
     of with where when that which who whose whether if like about is are was were it to for but because so as though
     although since be been being shows show showed showing shown depicting depicts depicted featuring features
-    featured containing contains contain including includes include has have had having there it's it'd its that's
-    thats there's theres follows following concerning regarding titled called named whereby wherein via re per than
-    and w/ namely viz ie i.e
+    featured resembling resembles containing contains contain including includes include has have had having there
+    it's it'd its that's thats there's theres follows following concerning regarding titled called named whereby
+    wherein via re per than and w/ namely viz ie i.e
 """)
 """They stand between what asks and what is asked for; a description begins with none of them."""
 
@@ -128,6 +128,33 @@ VOCATIVES = list_words("""
 COURTESIES = OPENINGS | CLOSINGS
 """All of these but whom one greets."""
 
+SOUNDS = list_words("um umm uh uhm uhh er erm hm hmm mm eh ah oh ooh like")
+"""Sounds of those who think: they stand anywhere and are of nothing."""
+
+DEVICES = list_words("computer machine robot app siri alexa google cortana bixby assistant viewfinder")
+"""Whom one calls to have something shown."""
+
+SAYING_VERBS = _inflect("say shout scream yell whisper spell plead") | list_words("""
+    said spelt reads mouthing mouthed begging begs named called titled labeled labelled marked lettered inscribed
+""")
+"""What follows one of these is said or written in the picture, whatever it is: "a sign that says please wait"."""
+
+GREETING_VERBS = list_words("""
+    waving waved writes writing wrote written bids bidding wishes wishing signing signed painted printed chalked
+    gesturing sings singing sang
+""")
+"""With these a greeting or thanks is said or written in the picture; people do it in silence, too."""
+
+WORDS_FOR_WORDS = list_words("word words letters text message phrase")
+"""What follows one of these is what it says: "the word please"."""
+
+BEARING_WORDS = list_words("""
+    sign signs card cards note notes letter letters banner banners poster posters balloon balloons cake cakes sticker
+    stickers mug mugs message messages shirt t-shirt tshirt board plaque mat doormat gesture stamp ad advert logo
+    billboard placard placards flyer flyers kitty
+""")
+"""Things that are called by what is written on them: "a thank you card", "a help wanted sign"."""
+
 ADJECTIVES = list_words("""
     old older oldest new newer newest nice nicer nicest good better best great lovely beautiful awesome amazing
     wonderful perfect fantastic favourite favorite fave particular specific certain special random recent latest last
@@ -157,12 +184,13 @@ OTHER_VERBS = _inflect("""
     clarify specify confirm confuse correct inform contact respond consider accept expect return thought end forward
     apologise apologize regret owe beg dream bug wrack rack tag file label sort stick pic photograph film adore
     cherish print edit order publish crop copy illustrate catch rely insist strike possess obtain request submit
+    doubt die kill crave yearn navigate resemble
 """) | list_words("""
     saw seen shown gave given giving got gotten getting brought sent dug digging told said thought meant knew known
     understood forgot forgotten forgetting lost putting took taken taking shot made making went gone came coming heard
     spoke spoken kept wrote written writing began begun beginning held hung bought swore sworn let letting stuck
     misplaced hitting planning stopping spotting tagging swearing betting snapping snapped tagged spotted stopped do
-    does have has had having done doing dunno
+    does have has had having done doing dunno dying
 """)
 """Verbs of seeing, showing, getting, speaking, thinking and keeping."""
 
