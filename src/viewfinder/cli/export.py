@@ -33,6 +33,11 @@ def export(
 
     What it writes needs neither torch nor transformers: `viewfinder add DIR --encoder OUT`.
     """
+    from viewfinder.encoders import PLUGINS
+    from viewfinder.encoders.onnx_models import find_onnx_folder
+
+    if encoder in PLUGINS.names() or (find_onnx_folder(encoder) is not None):
+        raise BadInput(f"{encoder} needs no torch already: name the folder or hub name of a model of torch")
     photographs = [] if pictures is None else _read_photographs(pictures)
     from viewfinder.encoders.onnx_models.export import export_checkpoint
 

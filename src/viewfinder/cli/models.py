@@ -86,7 +86,7 @@ def encoders(
 
 
 def _get(name: str, *, yes: bool, as_json: bool) -> int:
-    from viewfinder.encoders import SHORT_NAMES
+    from viewfinder.encoders.short_names import SHORT_NAMES
     from viewfinder.encoders.hub import find_snapshot, is_hub_name
 
     if name not in SHORT_NAMES and not is_hub_name(name):

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from viewfinder.encoders.base import REGIONS, Calibration, Encoded, Encoder, Pixels, Vocabulary, grid_boxes
 from viewfinder.encoders.origins import Pin, find_pinned_folder
+from viewfinder.encoders.short_names import SHORT_NAMES
 from viewfinder.errors import BadInput
 from viewfinder.plugins import Plugins, is_place_of_class
 
 __all__ = [
     "PLUGINS",
     "REGIONS",
-    "SHORT_NAMES",
     "Calibration",
     "Encoded",
     "Encoder",
@@ -23,9 +23,6 @@ __all__ = [
     "load_encoder",
     "name_encoder",
 ]
-
-SHORT_NAMES = ("clip", "clip-laion", "siglip", "siglip2", "multilingual")
-"""The names of `models.toml`, which is not read for others."""
 
 PLUGINS = Plugins("encoder", "viewfinder.encoders", Encoder, ("starter", *SHORT_NAMES))
 

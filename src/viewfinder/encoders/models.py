@@ -14,7 +14,7 @@ from functools import cache
 from importlib.resources import files as resources
 from typing import Any
 
-from viewfinder.encoders import SHORT_NAMES
+from viewfinder.encoders.short_names import SHORT_NAMES
 
 HUB = "huggingface.co"
 MB = 1_000_000

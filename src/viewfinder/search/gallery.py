@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import islice
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int, Int64, UInt8
@@ -66,7 +66,6 @@ from viewfinder.search.parts import (
 from viewfinder.search.products import Products, find_products
 from viewfinder.search.raw_vectors import Boxed, Companion, RawVectors, best_labels, check_fits, name_labels
 from viewfinder.search.region_scores import TILE, RegionBlock, attention_weights, tile_batches
-from viewfinder.search.shard_scores import ShardAnswer, ShardQuestion, Shards, make_answer, merge_answers
 from viewfinder.search.verdicts import (
     CERTAIN_NATS,
     CROWD,
@@ -81,6 +80,9 @@ from viewfinder.search.written_words import WordIndex, add_named, build_entries,
 from viewfinder.store.rows import FACTS
 from viewfinder.store.snapshot import Snapshot
 from viewfinder.wording.stop_words import content_stems
+
+if TYPE_CHECKING:  # few collections lie on several machines
+    from viewfinder.search.shard_scores import ShardAnswer, ShardQuestion, Shards
 
 Numbers = TypeVar("Numbers")
 
@@ -623,6 +625,8 @@ class Gallery:
         """None for queries over vectors of a system's own: each of these is compared with all others."""
         if isinstance(query.space, RegionSpace) or not query.parts:
             return None
+        from viewfinder.search.shard_scores import merge_answers
+
         excluded_k = self._find_excluded(query)
         open_n = allowed_n
         if len(excluded_k):
@@ -647,6 +651,8 @@ class Gallery:
         ids_r: Sequence[str] | None = None,
     ) -> ShardAnswer:
         """The answer of the shard of these rows; `ids_r`: their ids, if rows are not in the order of ids."""
+        from viewfinder.search.shard_scores import make_answer
+
         total_r = self.dot_scores(question.query, rows_r)
         if question.prior_r is not None:
             total_r = total_r + question.prior_r
