@@ -22,9 +22,9 @@ from tests.cli.conftest import PROGRAM, Run
 from tests.encoders.hub_server import Hub, serving, sha256
 from tests.encoders.tiny_checkpoints import save_clip
 from viewfinder import testing
-from viewfinder.encoders.short_names import SHORT_NAMES
 from viewfinder.encoders import hub as ours
 from viewfinder.encoders.models import ListedModel, ModelFile, list_models
+from viewfinder.encoders.short_names import SHORT_NAMES
 
 WEIGHTS = "model.safetensors"
 

@@ -86,8 +86,8 @@ def encoders(
 
 
 def _get(name: str, *, yes: bool, as_json: bool) -> int:
-    from viewfinder.encoders.short_names import SHORT_NAMES
     from viewfinder.encoders.hub import find_snapshot, is_hub_name
+    from viewfinder.encoders.short_names import SHORT_NAMES
 
     if name not in SHORT_NAMES and not is_hub_name(name):
         raise BadInput(f"{name!r} is nothing to fetch: give owner/model of the hub, or one of {', '.join(SHORT_NAMES)}")
