@@ -68,6 +68,40 @@ def test_a_fact_holds_for_the_pictures_whose_files_say_so(album: Library, text: 
     assert count_pictures(fact, album.gallery()) == len(expected)
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("photos not from 2007", numbered(4, 5)),
+        ("a square, but not in 2007", numbered(4, 5)),
+        ("squares except from 2007", numbered(4, 5)),
+        ("squares without the ones from 2007", numbered(4, 5)),
+        ("it was not 2007", numbered(4, 5)),
+        ("no later than 2007", numbered(1, 2, 3)),
+        ("not older than 2019", numbered(4, 5)),
+        ("at least from 2019", numbered(4, 5)),
+        ("squares not taken with the iphone", numbered(1, 2, 3, 4)),
+        ("a square without anna", numbered(5)),
+        ("not vertical photos", [*numbered(1, 2, 4, 5), "scan 1.jpg", "scan 2.jpg", "scan 3.jpg"]),
+    ],
+)
+def test_a_denied_fact_holds_for_the_pictures_of_which_it_is_known_that_it_is_not_so(
+    album: Library, text: str, expected: Sequence[str]
+) -> None:
+    fact = read_fact(album, text)
+    holds_n, known_n = find_holding(fact, album.gallery())
+    assert names(album, holds_n) == sorted(expected)
+    assert not (holds_n & ~known_n).any()
+    assert count_pictures(fact, album.gallery()) == len(expected)
+
+
+def test_pictures_that_have_what_is_denied_come_last(album: Library) -> None:
+    hits = album.find("a red square, not from 2007", n=8)
+    found = [Path(hit.path).name for hit in hits]
+    assert sorted(found[-3:]) == numbered(1, 2, 3)
+    assert hits.reading is not None
+    assert hits.reading.describe() == "a red square · not from 2007 (2 pictures)"
+
+
 def test_of_undated_pictures_it_is_not_known_when_they_were_taken(album: Library) -> None:
     _, known_n = find_holding(read_fact(album, "July 2007"), album.gallery())
     assert names(album, ~known_n) == ["scan 1.jpg", "scan 2.jpg", "scan 3.jpg"]

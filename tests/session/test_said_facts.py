@@ -73,3 +73,30 @@ def test_what_is_said_again_is_read_as_of_the_day_on_which_it_is_said_again(albu
     before = talk(album, Say("last summer"), today="2008-05-01").conversation
     again = talk(album, Say("last summer"), before=before, today="2026-11-28")
     assert again.ranking().query.evidence[-1].ratios() is None
+
+
+@pytest.mark.parametrize(
+    ("later", "left"),
+    [
+        ("sorry, 2007", ["2007"]),
+        ("no, 2007", ["2007"]),
+        ("I mean 2007", ["2007"]),
+        ("wrong year, it was 2007", ["it was 2007"]),
+        ("2007 instead", ["2007"]),
+        ("in July 2007", ["in July 2007"]),  # no picture is of both
+        ("not from 2019", ["not from 2019"]),
+        ("in February 2019", ["in 2019", "in February 2019"]),  # says more of the same year
+        ("sorry, with Anna", ["in 2019", "with Anna"]),
+    ],
+)
+def test_a_later_fact_takes_an_earlier_one_back_where_it_corrects_or_contradicts_it(
+    album: Library, later: str, left: list[str]
+) -> None:
+    told = talk(album, Say("a red square in 2019"), Say(later)).ranking()
+    assert [known.label for known in told.query.evidence] == left
+
+
+def test_a_sentence_that_corrects_itself_means_what_it_says_last(album: Library) -> None:
+    told = talk(album, Say("a red square in 2019, no, in 2007")).ranking()
+    assert [known.label for known in told.query.evidence] == ["in 2007"]
+    assert [part.label for part in told.query.parts] == ["a red square"]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from calendar import monthrange
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
+from dataclasses import replace
 from datetime import date
 from functools import partial
 
@@ -44,7 +45,7 @@ def count_pictures(phrase: FactPhrase, gallery: Gallery) -> int:
         holds_n, _ = find_holding(phrase, gallery)
         return int(np.count_nonzero(holds_n))
 
-    return gallery.remember(("count", phrase.kind, phrase.values, phrase.time), count)
+    return gallery.remember(("count", *_make_key(phrase)), count)
 
 
 def describe_reading(reading: Reading, gallery: Gallery) -> SaidReading | None:
@@ -66,17 +67,34 @@ def weigh_fact(phrase: FactPhrase, gallery: Gallery) -> LikelihoodRatios | None:
         if not holds_n.any():
             return None
         if (seen_n := find_look_chances(phrase, gallery)) is not None:
+            seen_n = 1 - seen_n if phrase.is_negated else seen_n
             chance_n = WRONG_SIGHT + (1 - 2 * WRONG_SIGHT) * seen_n
             return LikelihoodRatios(np.asarray(np.log(chance_n / chance_n.mean()), np.float32), None)
-        share = float(np.clip(holds_n.sum() / max(known_n.sum(), 1), MIN_SHARE, MAX_SHARE))
+        named_n = known_n & ~holds_n if phrase.is_negated else holds_n
+        share = float(np.clip(named_n.sum() / max(known_n.sum(), 1), MIN_SHARE, MAX_SHARE))
+        share = 1 - share if phrase.is_negated else share
         chance_n = np.where(holds_n, 1 - WRONG_FACT, np.where(known_n, WRONG_FACT, share))
         return LikelihoodRatios(np.asarray(np.log(chance_n / chance_n.mean()), np.float32), None)
 
-    return gallery.remember(("fact", phrase.kind, phrase.values, phrase.time), weigh)
+    return gallery.remember(("fact", *_make_key(phrase)), weigh)
 
 
-def find_holding(phrase: FactPhrase, gallery: Gallery) -> Held:  # noqa: PLR0911 (one return a kind)
-    """Which pictures a fact holds for, and of which it is known whether it does."""
+def _make_key(phrase: FactPhrase) -> tuple[Hashable, ...]:
+    """All that the meaning of a phrase depends on."""
+    return phrase.kind, phrase.values, phrase.time, phrase.is_negated
+
+
+def find_holding(phrase: FactPhrase, gallery: Gallery) -> Held:
+    """Which pictures a fact holds for, and of which it is known whether it does.
+
+    "Not from 2011" holds where it is known that a picture is from another year.
+    """
+    holds_n, known_n = _find_holding(phrase, gallery)
+    return (known_n & ~holds_n if phrase.is_negated else holds_n), known_n
+
+
+def _find_holding(phrase: FactPhrase, gallery: Gallery) -> Held:  # noqa: PLR0911 (one return a kind)
+    """The same of what is denied."""
     match phrase.kind:
         case "looks" | "without":
             seen_n = find_look_chances(phrase, gallery)
@@ -128,6 +146,9 @@ def meets_time(wanted: TimeCondition, day: str) -> bool | None:
     >>> [meets_time(july, day) for day in ("2007-07-14", "2008", "2007")]
     [True, False, None]
     """
+    if wanted.others:
+        told = [meets_time(one, day) for one in (replace(wanted, others=()), *wanted.others)]
+        return True if True in told else None if None in told else False
     parts = [int(part) for part in day[:10].split("-") if part.isdigit()]
     if not parts or (len(parts) > 1 and not 1 <= parts[1] <= 12):
         return None

@@ -64,6 +64,31 @@ class TimeCondition:
     months: tuple[int, ...] = ()
     weekdays: tuple[int, ...] = ()
     day: int | None = None
+    others: tuple[TimeCondition, ...] = ()
+    """Conditions of which any will do in place of this one: "in 2009 or 2010"."""
+
+    @property
+    def _is_stretch(self) -> bool:
+        """Whether it is nothing but one stretch of time."""
+        return bool(self.first or self.last) and not (self.months or self.weekdays or self.day or self.others)
+
+    def is_apart_from(self, other: TimeCondition) -> bool:
+        """Whether no time meets both; only of stretches that is known."""
+        if not (self._is_stretch and other._is_stretch):
+            return False
+        return bool(
+            (self.last and other.first and self.last < other.first)
+            or (self.first and other.last and other.last < self.first)
+        )
+
+    def is_within(self, other: TimeCondition) -> bool:
+        """Whether all times that meet this one meet the other, too; that is known of stretches, and of the same."""
+        if self == other:
+            return True
+        if not (self._is_stretch and other._is_stretch):
+            return False
+        starts = not other.first or bool(self.first and self.first >= other.first)
+        return starts and (not other.last or bool(self.last and self.last <= other.last))
 
 
 @dataclass(frozen=True)
@@ -127,8 +152,10 @@ _IN = (
     r"(?:(?:some ?time|somewhere) (?=in|on|during|at|by|toward|abou|aroun|roug|appr|circ|near|clos))?"
     rf"(?:(?:back in|in|on|from|during|of|at|by|within|over|for|towards?|(?P<vague>{_VAGUE})) )?(?:the )?"
 )
-_BEFORE = r"before|until|till|prior to|older than|earlier than|up to"
-_AFTER = r"after|since|from|newer than|later than|as of"
+_UNTIL = r"(?:no|not) (?:later|newer|more recent) than|not after|until|till|up to|at the latest(?: in)?"
+_SINCE = r"(?:no|not) (?:earlier|older) than|not before|at least from|from at least|at the earliest(?: in)?|since|as of"
+_BEFORE = rf"before|prior to|older than|earlier than|{_UNTIL}"
+_AFTER = rf"after|from|newer than|later than|{_SINCE}"
 
 _BETWEEN = re.compile(
     rf"\b{_TAKEN}(?:between|from) (?:the )?(?P<from>{_POINT}|{_MONTH}|{_DAY}) (?:and|to|until|till|through|-|–) "
@@ -147,7 +174,6 @@ _AGAIN = re.compile(
     rf"|(?:on|from|every) (?:an? |the )?(?P<weekday>{_WEEKDAY})s?|(?:on|at|over) (?:the |an? )?weekends?)(?![\w-])",
     re.IGNORECASE,
 )
-_EARLIER = frozenset({"before", "until", "till", "prior to", "older than", "earlier than", "up to"})
 
 
 def find_times(text: str, today: date) -> list[TimePhrase]:
@@ -180,11 +206,11 @@ def _list_candidates(  # noqa: PLR0912 (one branch a form)
         point, how = _read_point(match["point"], today), " ".join(match["how"].lower().split())
         if point is None or not point.first:
             continue
-        if how in _EARLIER:
-            inclusive = how in ("until", "till", "up to")
+        if re.fullmatch(_BEFORE, how):
+            inclusive = re.fullmatch(_UNTIL, how)
             yield match, TimeCondition("", point.last if inclusive else _add_days(point.first, -1))
         elif how != "from" or match["on"]:
-            inclusive = how in ("since", "from", "as of")
+            inclusive = how == "from" or re.fullmatch(_SINCE, how)
             yield match, TimeCondition(point.first if inclusive else _add_days(point.last, 1), "")
     for match in _SINGLE.finditer(text):
         point = _read_point(match["point"], today)
@@ -258,13 +284,18 @@ def _find_beginning(words: str, last: TimeCondition, today: date) -> str:
 _CONNECTOR = re.compile(r" (?:in|at|on|with|when|where|and|or|near|by|from|during|i|we|somewhere)\b", re.IGNORECASE)
 
 
+_GOES_ON_WITH_TIME = re.compile(
+    rf" (?:instead|or rather|(?:or|and|not|but not) (?:in |from )?{_YEAR})\b", re.IGNORECASE
+)
+
+
 def _is_time(match: re.Match[str], text: str) -> bool:
     """Whether a match of `_SINGLE` is a time where it stands: "1950 Cadillac", "2000 people", "in her 20s" and
     "a Christmas tree" name none.
     """
     point, before, after = match["point"], text[: match.start()], text[match.end() :]
     kind = _find_kind(point)
-    ends = not after.strip(" ,.;:!?") or after[0] in ",.;:!?"
+    ends = not after.strip(" ,.;:!?") or after[0] in ",.;:!?" or _GOES_ON_WITH_TIME.match(after) is not None
     if kind == "decade":
         return re.search(r"\b(?:his|her|their|my|your|its) $", before, re.IGNORECASE) is None
     has_preposition = match[0] != point
