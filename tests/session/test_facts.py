@@ -58,6 +58,13 @@ def numbered(*numbers: int) -> list[str]:
         ("five stars", numbered(4)),
         ("at least 4 stars", [*numbered(4), "scan 3.jpg"]),
         ("vertical photos", numbered(3)),
+        ("squares in 2007 or in 2019", numbered(1, 2, 3, 4, 5)),
+        ("squares not in 2007 or 2008", numbered(4, 5)),
+        ("Taken with the canon 5d", numbered(3, 4)),
+        ("squares shot with a D80", numbered(1, 2)),
+        ("a square, camera: Nikon", numbered(1, 2)),
+        ("nikon shots of squares", numbered(1, 2)),
+        ("iPhone pictures of a square", numbered(5)),
     ],
 )
 def test_a_fact_holds_for_the_pictures_whose_files_say_so(album: Library, text: str, expected: Sequence[str]) -> None:
@@ -92,6 +99,22 @@ def test_a_denied_fact_holds_for_the_pictures_of_which_it_is_known_that_it_is_no
     assert names(album, holds_n) == sorted(expected)
     assert not (holds_n & ~known_n).any()
     assert count_pictures(fact, album.gallery()) == len(expected)
+
+
+def test_a_phrase_is_left_out_whole(album: Library) -> None:
+    texts = (
+        "a cat taken on a Sunday",
+        "a wide panorama of mountains",
+        "nikon shots of children",
+        "winter 2008/2009 skiing",
+    )
+    read = [read_sentence(text, album.gallery(), TODAY).content for text in texts]
+    assert read == ["a cat", "mountains", "children", "skiing"]
+
+
+def test_stars_on_something_and_numbers_are_no_facts(album: Library) -> None:
+    for text in ("a dog with 5 stars on its collar", "a runner wearing number 2008", "a girl with an iPhone"):
+        assert read_sentence(text, album.gallery(), TODAY).facts == ()
 
 
 def test_pictures_that_have_what_is_denied_come_last(album: Library) -> None:

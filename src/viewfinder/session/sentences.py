@@ -150,6 +150,9 @@ def _list_calls(kind: Kind, value: str) -> Iterable[str]:
         words = [word for word in words if word not in _OF_MAKERS]
         spans = ((at, end) for at in range(len(words)) for end in range(at + 1, len(words) + 1))
         yield from (" ".join(words[at:end]) for at, end in spans)
+        # "Canon 5D" for the Canon EOS 5D.
+        spans = ((at, end) for at in range(2, len(words)) for end in range(at + 1, len(words) + 1))
+        yield from (f"{words[0]} {' '.join(words[at:end])}" for at, end in spans)
     elif kind == "person":
         yield from words
     else:

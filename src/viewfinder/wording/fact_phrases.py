@@ -54,7 +54,9 @@ _OR_MORE = r" or (?:more|better)|\+| and up"
 _COUNTS = {"one": "1", "two": "2", "three": "3", "four": "4", "five": "5"}
 _RATING = re.compile(
     rf"(?:(?:rated|with|having|of) )?(?:(?P<least>at least|minimum) )?{_STARS}"
-    rf"(?:[- ]stars|[- ]star(?= {_PICTURE}|$))(?P<more>{_OR_MORE})?"
+    # Stars on a collar, a flag or in the sky are seen.
+    rf"(?:[- ]stars(?! (?:on|around|above|over|in (?:the|his|her|its|their)) \w)|[- ]star(?= {_PICTURE}|$))"
+    rf"(?P<more>{_OR_MORE})?"
     rf"|rated (?:(?P<least_2>at least) )?{_STARS.replace('count', 'count_2')}(?P<more_2>{_OR_MORE})?"
     r"|(?P<best>(?:my )?(?:best rated|top rated|highest rated))",
     re.IGNORECASE,
@@ -63,7 +65,7 @@ _SHAPES = {
     "tall": r"vertical|upright|portrait[- ](?:format|orientation|mode)|in portrait(?= ?$)",
     "wide": r"horizontal|landscape[- ](?:format|orientation|mode)|in landscape format",
     "square": r"square",
-    "panorama": r"panoramic|panoramas?",
+    "panorama": r"panoramic|(?:(?:an? )?(?:(?:wide|long|big|broad) )?)panoramas?(?: (?:of|over)(?= ))?",
 }
 _SHAPE = re.compile("|".join(f"(?P<{shape}>{words})" for shape, words in _SHAPES.items()), re.IGNORECASE)
 _KINDS = {
@@ -82,13 +84,14 @@ _KIND = re.compile(rf"(?<![\w.])(?:(?:as|in|is|are) (?:an? )?)?(?:{_KIND_GROUPS}
 _BEFORE_NAME = {
     "person": r"(?:with|of|and|by|from|showing|for|where|when|is|me and|,)",
     "place": r"(?:in|at|from|near|of|around|to|visiting|on|over|outside|inside|towards?|through|,)",
-    "camera": r"(?:with|on|by|from|using|of)",
+    "camera": r"(?:with|on|by|from|using|of|camera:?)",
     "folder": r"(?:in|from|inside|of|under|within)",
 }
 _TAKEN = (
     r"(?:(?:that |which )?(?:(?:was|were|is|are) )?"
     r"(?:taken|shot|made|captured|photographed|lives?|lying|stored|saved|i took|we took) )?"
 )
+_TAKEN_BY = r"(?:(?:that |which )?(?:(?:was|were|is|are) )?(?:taken|shot|made|captured|photographed|i took|we took)) "
 _FOLDER_WORD = r"(?:(?:the|my|our) )?(?:folders?|director(?:y|ies)|albums?)(?: (?:called|named))?"
 
 _NOT = (
@@ -241,12 +244,18 @@ def _find_named(text: str, names: Mapping[Kind, Names]) -> Iterator[FactPhrase]:
             # "A girl with an iPhone" holds one.
             articles = "the|my|our|his|her|old|new" + ("" if kind == "camera" else "|an?")
             leading = rf"(?:^|(?<=\s)){_TAKEN}{_BEFORE_NAME[kind]} (?:(?:{articles}) )*$"
+            if kind == "camera":
+                leading += rf"|(?:^|(?<=\s)){_TAKEN_BY}(?:with|on|by|from|using) an? (?:(?:old|new) )?$"
             before = re.search(leading, text[:start], re.IGNORECASE)
             # "Nikon", "my Nikon pictures".
             begins = re.fullmatch(
                 r"[ ,.;:!?]*(?:(?:the|my|our|all|any|some|show me|find) )*", text[:start], re.IGNORECASE
             )
-            alone = begins and re.fullmatch(rf"(?: {_PICTURE})?[ ,.;:!?]*", text[named[0] :], re.IGNORECASE)
+            after = text[named[0] :]
+            alone = begins and re.fullmatch(rf"(?: {_PICTURE})?[ ,.;:!?]*", after, re.IGNORECASE)
+            # "Nikon shots of children".
+            shots_of = re.compile(rf" {_PICTURE} (?:of|with|from|in)\b", re.IGNORECASE)
+            alone = alone or (kind == "camera" and begins and shots_of.match(after))
             is_name = text[start].isupper() and kind != "camera"
             is_denied = _NEGATION.search(text[max(start - MAX_NEGATION_LENGTH, 0) : start]) is not None
             if before is not None or alone is not None or is_name or is_denied:
@@ -282,7 +291,8 @@ def _find_shapes(text: str) -> Iterator[FactPhrase]:
         of_picture = re.match(rf"{_PICTURE}\b", after, re.IGNORECASE)
         says_format = re.search(r"format|orientation|mode|panorama", match[0], re.IGNORECASE)
         if of_picture or says_format or not (before or after):
-            yield FactPhrase("shape", match[0], match.start(), match.end(), (match.lastgroup or "",))
+            words = re.sub(r" (?:of|over)$", "", match[0], flags=re.IGNORECASE)
+            yield FactPhrase("shape", words, match.start(), match.end(), (match.lastgroup or "",))
 
 
 def _find_file_kinds(text: str) -> Iterator[FactPhrase]:
