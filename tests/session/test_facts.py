@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from tests.session.dated import PHOTOS
 from viewfinder.library import Library
@@ -115,6 +116,39 @@ def test_a_phrase_is_left_out_whole(album: Library) -> None:
 def test_stars_on_something_and_numbers_are_no_facts(album: Library) -> None:
     for text in ("a dog with 5 stars on its collar", "a runner wearing number 2008", "a girl with an iPhone"):
         assert read_sentence(text, album.gallery(), TODAY).facts == ()
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    """Three undated products, whose catalogue has years and seasons."""
+    folder = tmp_path_factory.mktemp("shop")
+    rows = []
+    for name, season, year in (("red", "Summer", "2011"), ("green", "Winter", "2012"), ("blue", "Summer", "2012")):
+        Image.new("RGB", (80, 80), name).save(folder / f"{name}.png")
+        rows.append({"file": f"{name}.png", "season": season, "Year": year})
+    library = Library.open(folder / "shop.vf")
+    library.add(folder, catalogue=rows)
+    return library
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("shirts from 2012", ["blue.png", "green.png"]),
+        ("shirts not from 2012", ["red.png"]),
+        ("shirts before 2012", ["red.png"]),
+    ],
+)
+def test_where_no_picture_has_a_date_the_year_of_a_catalogue_counts(
+    shop: Library, text: str, expected: list[str]
+) -> None:
+    holds_n, _ = find_holding(read_fact(shop, text), shop.gallery())
+    assert names(shop, holds_n) == expected
+
+
+def test_what_a_catalogue_says_in_words_stays_in_the_sentence(shop: Library) -> None:
+    reading = read_sentence("shirts of summer 2012", shop.gallery(), TODAY)
+    assert (reading.content, reading.facts) == ("shirts of summer 2012", ())
 
 
 def test_pictures_that_have_what_is_denied_come_last(album: Library) -> None:

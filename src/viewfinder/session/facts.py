@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from calendar import monthrange
 from collections.abc import Callable, Hashable
 from dataclasses import replace
@@ -15,12 +16,22 @@ from viewfinder.query import LikelihoodRatios
 from viewfinder.search.gallery import Gallery
 from viewfinder.session.looks import MIN_SEEN, WRONG_SIGHT, find_look_chances
 from viewfinder.session.reading import Reading
-from viewfinder.session.sentences import COLUMNS
 from viewfinder.store.rows import AttributeColumn
-from viewfinder.wording.fact_phrases import FactPhrase
+from viewfinder.wording.fact_phrases import FactPhrase, Kind
 from viewfinder.wording.numbers import to_number
 from viewfinder.wording.reading import SaidFact, SaidReading
 from viewfinder.wording.times import TimeCondition
+
+COLUMNS: dict[Kind, tuple[str, ...]] = {
+    "person": ("persons",),
+    "place": ("place", "city", "region", "country"),
+    "camera": ("camera",),
+    "folder": ("folder",),
+}
+"""The columns that have the names of each kind."""
+
+YEAR, SEASON = "year", "season"
+"""Columns of catalogues that say when a product is from, where its picture has no date."""
 
 WRONG_FACT = 0.002
 """How often what is said of a picture's time, place, people, camera or file does not hold for the one that is meant."""
@@ -102,7 +113,9 @@ def _find_holding(phrase: FactPhrase, gallery: Gallery) -> Held:  # noqa: PLR091
             return holds_n, np.ones(len(gallery), bool)
         case "time":
             assert phrase.time is not None
-            return _match_column(gallery, "captured", partial(meets_time, phrase.time))
+            held = _match_column(gallery, "captured", partial(meets_time, phrase.time))
+            year = None if held[1].any() else _find_column(gallery, YEAR)
+            return held if year is None else _match_column(gallery, year, partial(_meets_year, phrase.time))
         case "rating":
             return _match_column(gallery, "rating", partial(_meets_rating, phrase.values[0]))
         case "shape":
@@ -137,6 +150,25 @@ def _match_column(gallery: Gallery, name: str, meets: Callable[[str], bool | Non
     holds_n[column.rows[np.array([it is True for it in told], bool)[column.codes]]] = True
     known_n[column.rows[np.array([it is not None for it in told], bool)[column.codes]]] = True
     return holds_n, known_n
+
+
+def _find_column(gallery: Gallery, name: str) -> str | None:
+    """The column of a catalogue that is called so, in capitals or not."""
+    return next((column for column in gallery.snapshot.columns() if column.casefold() == name), None)
+
+
+def is_told_otherwise(phrase: FactPhrase, gallery: Gallery) -> bool:
+    """Whether it is the words of a catalogue that tell what a phrase says.
+
+    So it is of "summer 2012" where no picture has a date, but products have seasons.
+    """
+    if phrase.kind != "time" or not (_find_column(gallery, YEAR) or _find_column(gallery, SEASON)):
+        return False
+    return not len(gallery.snapshot.column("captured").rows) and not count_pictures(phrase, gallery)
+
+
+def _meets_year(wanted: TimeCondition, year: str) -> bool | None:
+    return meets_time(wanted, year) if re.fullmatch(r"\d{4}", year.strip()) else None
 
 
 def meets_time(wanted: TimeCondition, day: str) -> bool | None:
