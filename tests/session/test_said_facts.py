@@ -82,6 +82,7 @@ def test_what_is_said_again_is_read_as_of_the_day_on_which_it_is_said_again(albu
         ("no, 2007", ["2007"]),
         ("I mean 2007", ["2007"]),
         ("wrong year, it was 2007", ["it was 2007"]),
+        ("the year is wrong, it was 2007", ["it was 2007"]),
         ("2007 instead", ["2007"]),
         ("in July 2007", ["in July 2007"]),  # no picture is of both
         ("not from 2019", ["not from 2019"]),

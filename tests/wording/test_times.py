@@ -100,6 +100,11 @@ def test_of_two_times_that_are_named_together_any_will_do(text: str) -> None:
     assert read(text) == TimeCondition("2009-01-01", "2009-12-31", others=(later,))
 
 
+def test_of_two_months_any_will_do() -> None:
+    assert read("in July or August") == TimeCondition(months=(7, 8))
+    assert read("in July and in August") == TimeCondition(months=(7,), others=(TimeCondition(months=(8,)),))
+
+
 def test_what_comes_again_names_months_days_and_weekdays() -> None:
     assert read("in july") == TimeCondition(months=(7,))
     assert read("a cat taken on a sunday") == read("on a sunday") == TimeCondition(weekdays=(6,))

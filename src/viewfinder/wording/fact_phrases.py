@@ -97,6 +97,8 @@ _FOLDER_WORD = r"(?:(?:the|my|our) )?(?:folders?|director(?:y|ies)|albums?)(?: (
 _NOT = (
     r"(?:(?:(?:that|which|who|it|this|they|these|those) )?(?:is|are|was|were|do|does|did)(?: (?:definitely|certainly))?"
     r"(?: not|n['’]?t)(?: (?:come|been|be))?|(?:(?:just|definitely|certainly|only) )?not|never|except(?:ing)?(?: for)?"
+    r"|i (?:do not|don['’]?t) (?:think|believe|want|mean)|(?:it |this |that )?(?:can['’]?t|cannot) (?:be|have been)"
+    r"|neither|nor|(?:from |of |in )?(?:any|every|all)(?: other)? years? (?:but|except(?: for)?|than)"
     r"|excluding|without|minus|other than|(?:apart|aside) from|anything but)"
 )
 _NO_PICTURE = rf"(?:nothing|none|no {_PICTURE})"
@@ -109,16 +111,17 @@ _NEGATION = re.compile(
 MAX_NEGATION_LENGTH = 80
 """Characters before a fact among which it is looked for that it is negated."""
 
-_SOFT = r"(?:oh|ah|h+m+|uh|um|well|ok|okay|but|and|rather|i (?:think|believe|guess)|maybe|perhaps)"
+_SOFT = r"(?:oh|ah|h+m+|uh|um|well|ok|okay|but|and|i (?:think|believe|guess)|maybe|perhaps)"
 _CORRECTING = (
     r"(?:no|nope|nah|sorry|oops|wait|actually|correction|i mean|i meant|my (?:mistake|bad|fault)|i was wrong"
     r"|make (?:it|that)"
     r"|(?:that was |that is |that's |it's )?(?:the )?wrong(?: (?:year|date|day|month|time|place|camera|person|folder))?"
-    r"|not that|instead|or rather|better|i should say|let me correct(?: that| myself)?)"
+    r"|the (?:year|date|day|month|time|place|camera|person|folder) (?:is|was) wrong"
+    r"|not that|instead|(?:or )?rather|better|i should say|let me correct(?: that| myself)?)"
 )
 _CORRECTS = re.compile(
     rf"[\s,.;:!…–-]*(?:{_SOFT}\b[\s,.;:!…–-]*)*{_CORRECTING}\b[\s,.;:!…–-]*(?:(?:{_SOFT}|{_CORRECTING})\b[\s,.;:!…–-]*)*"
-    r"(?:it(?:'s| is| was) )?",
+    r"(?:(?:it|that|this)(?:'s| is| was)? )?",
     re.IGNORECASE,
 )
 _OPENS_CORRECTION = re.compile(
@@ -252,10 +255,9 @@ def _find_named(text: str, names: Mapping[Kind, Names]) -> Iterator[FactPhrase]:
                 r"[ ,.;:!?]*(?:(?:the|my|our|all|any|some|show me|find) )*", text[:start], re.IGNORECASE
             )
             after = text[named[0] :]
-            alone = begins and re.fullmatch(rf"(?: {_PICTURE})?[ ,.;:!?]*", after, re.IGNORECASE)
             # "Nikon shots of children".
-            shots_of = re.compile(rf" {_PICTURE} (?:of|with|from|in)\b", re.IGNORECASE)
-            alone = alone or (kind == "camera" and begins and shots_of.match(after))
+            goes_on = rf"| {_PICTURE} (?:of|with|from|in)\b.*" if kind == "camera" else ""
+            alone = begins and re.fullmatch(rf"(?: {_PICTURE})?[ ,.;:!?]*{goes_on}", after, re.IGNORECASE)
             is_name = text[start].isupper() and kind != "camera"
             is_denied = _NEGATION.search(text[max(start - MAX_NEGATION_LENGTH, 0) : start]) is not None
             if before is not None or alone is not None or is_name or is_denied:

@@ -73,7 +73,9 @@ class TimeCondition:
         return bool(self.first or self.last) and not (self.months or self.weekdays or self.day or self.others)
 
     def is_apart_from(self, other: TimeCondition) -> bool:
-        """Whether no time meets both; only of stretches that is known."""
+        """Whether no time meets both; that is known of stretches, and of months."""
+        if self.months and other.months and not (self.others or other.others):
+            return not set(self.months) & set(other.months)
         if not (self._is_stretch and other._is_stretch):
             return False
         return bool(
@@ -177,7 +179,9 @@ _OPEN = re.compile(
 )
 _SINGLE = re.compile(rf"(?<![\w-]){_TAKEN}{_IN}(?P<point>{_POINT})(?![\w-])", re.IGNORECASE)
 _AGAIN = re.compile(
-    rf"(?<![\w-])(?:{_TAKEN}(?:in|from|during|every) (?P<month>{_LONG_MONTH})(?! \w*\d)"
+    rf"(?<![\w-])(?:{_TAKEN}(?:in|from|during|every) "
+    rf"(?P<month>{_LONG_MONTH}(?:(?:,| and| or|, and|, or) {_LONG_MONTH})*)"
+    r"(?! \w*\d)"
     rf"|{_TAKEN}(?:on|from|every) (?:an? |the )?(?P<weekday>{_WEEKDAY})s?"
     rf"|{_TAKEN}(?:on|at|over) (?:the |an? )?weekends?)(?![\w-])",
     re.IGNORECASE,
@@ -188,7 +192,7 @@ def find_times(text: str, today: date) -> list[TimePhrase]:
     """The times that a text names, in their order; none overlaps another. Words of the text are parted by one blank.
 
     >>> [it.condition for it in find_times("between May 2018 and 2019, the beach", date(2026, 11, 28))]
-    [TimeCondition(first='2018-05-01', last='2019-12-31', months=(), weekdays=(), day=None)]
+    [TimeCondition(first='2018-05-01', last='2019-12-31', months=(), weekdays=(), day=None, others=())]
     """
     found: list[TimePhrase] = []
     for match, condition in _list_candidates(text, today):
@@ -232,10 +236,10 @@ def _list_candidates(  # noqa: PLR0912 (one branch a form)
         if point is None or not point.first:
             continue
         if re.fullmatch(_BEFORE, how):
-            inclusive = re.fullmatch(_UNTIL, how)
+            inclusive = re.fullmatch(_UNTIL, how) is not None
             yield match, TimeCondition("", point.last if inclusive else _add_days(point.first, -1))
         elif how != "from" or match["on"]:
-            inclusive = how == "from" or re.fullmatch(_SINCE, how)
+            inclusive = how == "from" or re.fullmatch(_SINCE, how) is not None
             yield match, TimeCondition(point.first if inclusive else _add_days(point.last, 1), "")
     for match in _SINGLE.finditer(text):
         point = _read_point(match["point"], today)
@@ -244,7 +248,7 @@ def _list_candidates(  # noqa: PLR0912 (one branch a form)
     for match in _AGAIN.finditer(text):
         month, weekday = match["month"], match["weekday"]
         if month:
-            yield match, TimeCondition(months=(_MONTHS[month.lower()],))
+            yield match, TimeCondition(months=tuple(_MONTHS[name] for name in re.findall(_LONG_MONTH, month.lower())))
         else:
             yield match, TimeCondition(weekdays=(_WEEKDAYS[weekday.lower()],) if weekday else (5, 6))
 
