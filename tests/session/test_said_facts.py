@@ -9,7 +9,7 @@ import pytest
 
 from viewfinder.byte_cache import ByteCache
 from viewfinder.cli.typed import parse_line
-from viewfinder.conversation import Answer, Conversation, Question, Say, Turn
+from viewfinder.conversation import Answer, Conversation, Question, Reject, Say, Turn
 from viewfinder.library import Library
 from viewfinder.questioners.photographs import REMEMBER
 from viewfinder.retrievers import Composer
@@ -95,6 +95,15 @@ def test_a_later_fact_takes_an_earlier_one_back_where_it_corrects_or_contradicts
 ) -> None:
     told = talk(album, Say("a red square in 2019"), Say(later)).ranking()
     assert [known.label for known in told.query.evidence] == left
+
+
+def test_a_fact_that_is_rejected_does_not_hold(album: Library) -> None:
+    assert parse_line("not from 2007", Conversation()) == Reject(text="from 2007")
+    told = talk(album, Say("a red square in 2007"), Reject(text="from 2007")).ranking()
+    assert [known.label for known in told.query.evidence] == ["not from 2007"]
+    assert not names(told) & JULY
+    assert told.reading is not None
+    assert told.reading.describe() == "not from 2007 (2 pictures)"
 
 
 def test_a_sentence_that_corrects_itself_means_what_it_says_last(album: Library) -> None:

@@ -17,7 +17,7 @@ from viewfinder.questioners.answers import answer_likelihoods
 from viewfinder.questioners.photographs import REMEMBER, photograph_labels
 from viewfinder.search.gallery import MAX_KEPT_PICTURES, Gallery
 from viewfinder.session.predicted import predict_labels
-from viewfinder.session.reading import Read
+from viewfinder.session.reading import Read, Reading
 from viewfinder.wording.choices import is_choice
 
 if TYPE_CHECKING:
@@ -57,15 +57,26 @@ def find_evidence(path: Sequence[Node], gallery: Gallery, read: Read) -> tuple[E
 def _list_facts(turn: Turn | None, read: Read) -> tuple[FactPhrase, ...]:
     """The facts that a turn names; of what is rejected, that it is not there."""
     if isinstance(turn, Reject):
-        return tuple(fact for fact in read(f"no {turn.text}").facts if fact.kind == "without") if turn.text else ()
-    return read(getattr(turn, "text", "")).facts
+        absent = tuple(fact for fact in read(f"no {turn.text}").facts if fact.kind == "without") if turn.text else ()
+        return absent + tuple(fact for fact in read_turn(turn, read).facts if fact.is_negated)
+    return read_turn(turn, read).facts
+
+
+def read_turn(turn: Turn | None, read: Read) -> Reading:
+    """What a turn says, read; where facts are rejected ("from 2009"), that they do not hold ("not from 2009")."""
+    text = getattr(turn, "text", "")
+    if isinstance(turn, Reject) and text:
+        denied = read(f"not {text}")
+        if any(fact.is_negated for fact in denied.facts):
+            return denied
+    return read(text)
 
 
 def is_evidence_alone(turn: Turn | None, gallery: Gallery, read: Read) -> bool:
     """Whether a turn is one of the offered choices or only names facts, so that no retriever needs to read it as a
     sentence."""
-    if isinstance(turn, Say):
-        reading = read(turn.text)
+    if isinstance(turn, Say) or (isinstance(turn, Reject) and turn.text and not turn.pictures):
+        reading = read_turn(turn, read)
         return bool(reading.facts) and not reading.content
     if not isinstance(turn, Answer):
         return False
