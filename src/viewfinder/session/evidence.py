@@ -17,7 +17,7 @@ from viewfinder.questioners.answers import answer_likelihoods
 from viewfinder.questioners.photographs import REMEMBER, photograph_labels
 from viewfinder.search.gallery import MAX_KEPT_PICTURES, Gallery
 from viewfinder.session.predicted import predict_labels
-from viewfinder.session.reading import Read, Reading
+from viewfinder.session.reading import Read
 from viewfinder.wording.choices import is_choice
 
 if TYPE_CHECKING:
@@ -30,6 +30,9 @@ MIN_LIKELIHOOD = 1e-6
 def find_evidence(path: Sequence[Node], gallery: Gallery, read: Read) -> tuple[Evidence, ...]:
     """The answers on a path that count by themselves, and the facts that were said: not those since the turn from which
     a picked picture goes on, nor the facts that a later turn takes back."""
+    from viewfinder.session.facts import list_facts, weigh_fact
+    from viewfinder.wording.fact_phrases import takes_back
+
     found: list[tuple[Evidence, FactPhrase | None]] = []
     for node in path:
         if isinstance(node.turn, Like) and (since := node.turn.turn) is not None:
@@ -39,10 +42,7 @@ def find_evidence(path: Sequence[Node], gallery: Gallery, read: Read) -> tuple[E
             weigh = partial(weigh_answer, gallery, node.turn)
             answered = Evidence(node.number, f"{question.text} {text}", f"{question.attribute}: {text}", weigh)
             found.append((answered, None))
-        elif facts := _list_facts(node.turn, read):
-            from viewfinder.session.facts import weigh_fact
-            from viewfinder.wording.fact_phrases import takes_back
-
+        elif facts := list_facts(node.turn, read):
             found = [
                 (evidence, earlier)
                 for evidence, earlier in found
@@ -54,28 +54,12 @@ def find_evidence(path: Sequence[Node], gallery: Gallery, read: Read) -> tuple[E
     return tuple(evidence for evidence, _ in found)
 
 
-def _list_facts(turn: Turn | None, read: Read) -> tuple[FactPhrase, ...]:
-    """The facts that a turn names; of what is rejected, that it is not there."""
-    if isinstance(turn, Reject):
-        absent = tuple(fact for fact in read(f"no {turn.text}").facts if fact.kind == "without") if turn.text else ()
-        return absent + tuple(fact for fact in read_turn(turn, read).facts if fact.is_negated)
-    return read_turn(turn, read).facts
-
-
-def read_turn(turn: Turn | None, read: Read) -> Reading:
-    """What a turn says, read; where facts are rejected ("from 2009"), that they do not hold ("not from 2009")."""
-    text = getattr(turn, "text", "")
-    if isinstance(turn, Reject) and text:
-        denied = read(f"not {text}")
-        if any(fact.is_negated for fact in denied.facts):
-            return denied
-    return read(text)
-
-
 def is_evidence_alone(turn: Turn | None, gallery: Gallery, read: Read) -> bool:
     """Whether a turn is one of the offered choices or only names facts, so that no retriever needs to read it as a
     sentence."""
     if isinstance(turn, Say) or (isinstance(turn, Reject) and turn.text and not turn.pictures):
+        from viewfinder.session.facts import read_turn
+
         reading = read_turn(turn, read)
         return bool(reading.facts) and not reading.content
     if not isinstance(turn, Answer):

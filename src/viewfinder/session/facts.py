@@ -12,10 +12,11 @@ from functools import partial
 import numpy as np
 from jaxtyping import Bool
 
+from viewfinder.conversation import Reject, Turn
 from viewfinder.query import LikelihoodRatios
 from viewfinder.search.gallery import Gallery
 from viewfinder.session.looks import MIN_SEEN, WRONG_SIGHT, find_look_chances
-from viewfinder.session.reading import Reading
+from viewfinder.session.reading import Read, Reading
 from viewfinder.store.rows import AttributeColumn
 from viewfinder.wording.fact_phrases import FactPhrase, Kind
 from viewfinder.wording.numbers import to_number
@@ -65,6 +66,24 @@ def describe_reading(reading: Reading, gallery: Gallery) -> SaidReading | None:
         return None
     facts = tuple(SaidFact(one.words, one.kind, count_pictures(one, gallery)) for one in reading.facts)
     return SaidReading(reading.content, reading.corrections, facts)
+
+
+def list_facts(turn: Turn | None, read: Read) -> tuple[FactPhrase, ...]:
+    """The facts that a turn names; of what is rejected, that it is not there."""
+    if isinstance(turn, Reject):
+        absent = tuple(fact for fact in read(f"no {turn.text}").facts if fact.kind == "without") if turn.text else ()
+        return absent + tuple(fact for fact in read_turn(turn, read).facts if fact.is_negated)
+    return read_turn(turn, read).facts
+
+
+def read_turn(turn: Turn | None, read: Read) -> Reading:
+    """What a turn says, read; where facts are rejected ("from 2009"), that they do not hold ("not from 2009")."""
+    text = getattr(turn, "text", "")
+    if isinstance(turn, Reject) and text:
+        denied = read(f"not {text}")
+        if any(fact.is_negated for fact in denied.facts):
+            return denied
+    return read(text)
 
 
 def weigh_fact(phrase: FactPhrase, gallery: Gallery) -> LikelihoodRatios | None:

@@ -47,7 +47,7 @@ from viewfinder.search.gallery import Gallery
 from viewfinder.search.hits import Hit, Hits
 from viewfinder.search.ranking import Ranking
 from viewfinder.session.candidates import select_candidates
-from viewfinder.session.evidence import find_evidence, is_evidence_alone, read_turn
+from viewfinder.session.evidence import find_evidence, is_evidence_alone
 from viewfinder.session.reading import Read, read_plainly
 from viewfinder.session.resolve import ImageFile, resolve_turn
 from viewfinder.session.said import match_words, texts_said
@@ -474,7 +474,7 @@ class Session(TurnMethods):
         read = self._make_reader(gallery, conversation)
         evidence, matches = find_evidence(path, gallery, read), match_words(asks_for, gallery, read)
         query = replace(query, evidence=evidence, word_matches=matches)
-        from viewfinder.session.facts import describe_reading
+        from viewfinder.session.facts import describe_reading, read_turn
 
         reading = describe_reading(read_turn(path[-1].turn, read), gallery) if path else None
         return Ranking(gallery, query, allowed_n, adapters, texts_said(asks_for, read), reading, fold=self._fold)
