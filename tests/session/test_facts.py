@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from tests.session.dated import PHOTOS
 from viewfinder.library import Library
@@ -58,6 +59,13 @@ def numbered(*numbers: int) -> list[str]:
         ("five stars", numbered(4)),
         ("at least 4 stars", [*numbered(4), "scan 3.jpg"]),
         ("vertical photos", numbered(3)),
+        ("squares in 2007 or in 2019", numbered(1, 2, 3, 4, 5)),
+        ("squares not in 2007 or 2008", numbered(4, 5)),
+        ("Taken with the canon 5d", numbered(3, 4)),
+        ("squares shot with a D80", numbered(1, 2)),
+        ("a square, camera: Nikon", numbered(1, 2)),
+        ("nikon shots of squares", numbered(1, 2)),
+        ("iPhone pictures of a square", numbered(5)),
     ],
 )
 def test_a_fact_holds_for_the_pictures_whose_files_say_so(album: Library, text: str, expected: Sequence[str]) -> None:
@@ -66,6 +74,96 @@ def test_a_fact_holds_for_the_pictures_whose_files_say_so(album: Library, text: 
     assert names(album, holds_n) == sorted(expected)
     assert not (holds_n & ~known_n).any()
     assert count_pictures(fact, album.gallery()) == len(expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("photos not from 2007", numbered(4, 5)),
+        ("a square, but not in 2007", numbered(4, 5)),
+        ("squares except from 2007", numbered(4, 5)),
+        ("squares without the ones from 2007", numbered(4, 5)),
+        ("it was not 2007", numbered(4, 5)),
+        ("I don't think it was in 2007", numbered(4, 5)),
+        ("a square from any year but 2007", numbered(4, 5)),
+        ("no later than 2007", numbered(1, 2, 3)),
+        ("not older than 2019", numbered(4, 5)),
+        ("at least from 2019", numbered(4, 5)),
+        ("squares not taken with the iphone", numbered(1, 2, 3, 4)),
+        ("a square without anna", numbered(5)),
+        ("not vertical photos", [*numbered(1, 2, 4, 5), "scan 1.jpg", "scan 2.jpg", "scan 3.jpg"]),
+    ],
+)
+def test_a_denied_fact_holds_for_the_pictures_of_which_it_is_known_that_it_is_not_so(
+    album: Library, text: str, expected: Sequence[str]
+) -> None:
+    fact = read_fact(album, text)
+    holds_n, known_n = find_holding(fact, album.gallery())
+    assert names(album, holds_n) == sorted(expected)
+    assert not (holds_n & ~known_n).any()
+    assert count_pictures(fact, album.gallery()) == len(expected)
+
+
+def test_a_phrase_is_left_out_whole(album: Library) -> None:
+    texts = (
+        "a cat taken on a Sunday",
+        "a wide panorama of mountains",
+        "nikon shots of children",
+        "winter 2008/2009 skiing",
+    )
+    read = [read_sentence(text, album.gallery(), TODAY).content for text in texts]
+    assert read == ["a cat", "mountains", "children", "skiing"]
+
+
+def test_stars_on_something_and_numbers_are_no_facts(album: Library) -> None:
+    for text in (
+        "a dog with 5 stars on its collar",
+        "a runner wearing number 2008",
+        "a girl with an iPhone",
+        "a girl anna",
+    ):
+        assert read_sentence(text, album.gallery(), TODAY).facts == ()
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Library:
+    """Three undated products, whose catalogue has years and seasons."""
+    folder = tmp_path_factory.mktemp("shop")
+    rows = []
+    for name, season, year in (("red", "Summer", "2011"), ("green", "Winter", "2012"), ("blue", "Summer", "2012")):
+        Image.new("RGB", (80, 80), name).save(folder / f"{name}.png")
+        rows.append({"file": f"{name}.png", "season": season, "Year": year})
+    library = Library.open(folder / "shop.vf")
+    library.add(folder, catalogue=rows)
+    return library
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("shirts from 2012", ["blue.png", "green.png"]),
+        ("shirts not from 2012", ["red.png"]),
+        ("shirts before 2012", ["red.png"]),
+    ],
+)
+def test_where_no_picture_has_a_date_the_year_of_a_catalogue_counts(
+    shop: Library, text: str, expected: list[str]
+) -> None:
+    holds_n, _ = find_holding(read_fact(shop, text), shop.gallery())
+    assert names(shop, holds_n) == expected
+
+
+def test_what_a_catalogue_says_in_words_stays_in_the_sentence(shop: Library) -> None:
+    reading = read_sentence("shirts of summer 2012", shop.gallery(), TODAY)
+    assert (reading.content, reading.facts) == ("shirts of summer 2012", ())
+
+
+def test_pictures_that_have_what_is_denied_come_last(album: Library) -> None:
+    hits = album.find("a red square, not from 2007", n=8)
+    found = [Path(hit.path).name for hit in hits]
+    assert sorted(found[-3:]) == numbered(1, 2, 3)
+    assert hits.reading is not None
+    assert hits.reading.describe() == "a red square · not from 2007 (2 pictures)"
 
 
 def test_of_undated_pictures_it_is_not_known_when_they_were_taken(album: Library) -> None:

@@ -77,6 +77,11 @@ def test_a_file_is_named_with_its_ending_or_without(album: Library) -> None:
         assert Path(album.find(text)[0].path).name == "IMG_0003.jpg"
 
 
+@pytest.mark.parametrize("text", ["IMG_0003 and IMG_0005", "IMG_0003.jpg, IMG_0005.jpg"])
+def test_of_several_files_that_are_named_all_are_found(album: Library, text: str) -> None:
+    assert {Path(hit.path).name for hit in album.find(text, n=2)} == {"IMG_0003.jpg", "IMG_0005.jpg"}
+
+
 def test_a_makers_legal_form_is_no_name(album: Library) -> None:
     names = list_names(album.gallery())
     assert names["camera"]["nikon"] == ("NIKON CORPORATION NIKON D80",)

@@ -51,6 +51,22 @@ def read(text: str) -> TimeCondition | None:
         ("the end of the 90s", "1996-09-01", "1999-12-31"),
         ("around 2008 in Rome", "2007-01-01", "2009-12-31"),  # 366 days, so 365 more on either side
         ("about the 5th of May 2019", "2019-05-02", "2019-05-08"),
+        ("a dog in 2008:07", "2008-07-01", "2008-07-31"),
+        ("2005/01/24 dog", "2005-01-24", "2005-01-24"),
+        ("20081023 people", "2008-10-23", "2008-10-23"),
+        ("the 24th January '05", "2005-01-24", "2005-01-24"),
+        ("a dog, jan 05", "2005-01-01", "2005-01-31"),  # rather a month than the 5th of every January
+        ("jan 05, 2008", "2008-01-05", "2008-01-05"),
+        ("people october of 08", "2008-10-01", "2008-10-31"),
+        ("a bus from '08", "2008-01-01", "2008-12-31"),
+        ("early 2006 beach", "2006-01-01", "2006-05-02"),  # a third of 365 days
+        ("winter 2008/2009 skiing", "2008-12-01", "2009-02-28"),
+        ("first week of October 2008", "2008-10-01", "2008-10-07"),
+        ("the last week of October 2008", "2008-10-25", "2008-10-31"),
+        ("q3 2008", "2008-07-01", "2008-09-30"),
+        ("people, no later than 2006", "", "2006-12-31"),
+        ("people, not older than 2011", "2011-01-01", ""),
+        ("people, at least from 2011", "2011-01-01", ""),
     ],
 )
 def test_a_date_is_read_in_every_usual_form(text: str, first: str, last: str) -> None:
@@ -78,9 +94,20 @@ def test_a_relative_time_counts_from_the_given_day(text: str, first: str, last: 
     assert read(text) == TimeCondition(first, last)
 
 
+@pytest.mark.parametrize("text", ["children in 2009 or 2010", "2009 or 2010", "children of 2009 and in 2010"])
+def test_of_two_times_that_are_named_together_any_will_do(text: str) -> None:
+    later = TimeCondition("2010-01-01", "2010-12-31")
+    assert read(text) == TimeCondition("2009-01-01", "2009-12-31", others=(later,))
+
+
+def test_of_two_months_any_will_do() -> None:
+    assert read("in July or August") == TimeCondition(months=(7, 8))
+    assert read("in July and in August") == TimeCondition(months=(7,), others=(TimeCondition(months=(8,)),))
+
+
 def test_what_comes_again_names_months_days_and_weekdays() -> None:
     assert read("in july") == TimeCondition(months=(7,))
-    assert read("on a sunday") == TimeCondition(weekdays=(6,))
+    assert read("a cat taken on a sunday") == read("on a sunday") == TimeCondition(weekdays=(6,))
     assert read("on weekends") == TimeCondition(weekdays=(5, 6))
     assert read("at christmas") == TimeCondition(months=(12,), day=24)
     assert read("on May 3rd") == TimeCondition(months=(5,), day=3)
@@ -100,6 +127,8 @@ def test_what_comes_again_names_months_days_and_weekdays() -> None:
         "in winter",
         "a street at night",
         "a plane with number 2004 on it",
+        "a runner wearing number 2008",
+        "the '08 car",
         "31 February 2019 ...",
         "a boy gets a toy for Christmas",
     ],

@@ -55,6 +55,9 @@ MIN_USUAL, UNUSUAL = 0.02, 1e-3
 MIN_TELLING = -5.0
 """Log odds of naming below which a text moves nothing: it would be less than a hundredth of a nat."""
 
+MAX_NAMES = 8
+"""Names of files in a text of nothing else."""
+
 MIN_NUMBER_DIGITS = 4
 """Digits from which on a number names a thing rather than a size or a count."""
 
@@ -110,6 +113,11 @@ class WordIndex:
 
         Of an index of names (`build_name_entries`).
         """
+        named = re.split(r"\s*,\s*(?:and\s+|or\s+)?|\s+(?:and|or|&)\s+", text.strip())
+        if 1 < len(named) <= MAX_NAMES and all(NUMBER.search(name) and " " not in name for name in named):
+            found = [self.rows_named(name) for name in named]  # "IMG_0100 and IMG_0200"
+            if all(len(rows_k) for rows_k in found):
+                return np.unique(np.concatenate(found))
         parts = split_name(text)
         if not 0 < len(parts) <= MAX_NAME_PARTS:
             return np.zeros(0, np.int64)

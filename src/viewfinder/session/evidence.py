@@ -29,37 +29,38 @@ MIN_LIKELIHOOD = 1e-6
 
 def find_evidence(path: Sequence[Node], gallery: Gallery, read: Read) -> tuple[Evidence, ...]:
     """The answers on a path that count by themselves, and the facts that were said: not those since the turn from which
-    a picked picture goes on."""
-    found: list[Evidence] = []
+    a picked picture goes on, nor the facts that a later turn takes back."""
+    from viewfinder.session.facts import list_facts, weigh_fact
+    from viewfinder.wording.fact_phrases import takes_back
+
+    found: list[tuple[Evidence, FactPhrase | None]] = []
     for node in path:
         if isinstance(node.turn, Like) and (since := node.turn.turn) is not None:
-            found = [evidence for evidence in found if evidence.turn <= since]
+            found = [one for one in found if one[0].turn <= since]
         if isinstance(node.turn, Answer) and weigh_answer(gallery, node.turn) is not None:
             question, text = node.turn.question, node.turn.text
             weigh = partial(weigh_answer, gallery, node.turn)
-            found.append(Evidence(node.number, f"{question.text} {text}", f"{question.attribute}: {text}", weigh))
-        elif facts := _list_facts(node.turn, read):
-            from viewfinder.session.facts import weigh_fact
-
-            found += [
-                Evidence(node.number, fact.words, fact.words, partial(weigh_fact, fact, gallery), is_fact=True)
-                for fact in facts
+            answered = Evidence(node.number, f"{question.text} {text}", f"{question.attribute}: {text}", weigh)
+            found.append((answered, None))
+        elif facts := list_facts(node.turn, read):
+            found = [
+                (evidence, earlier)
+                for evidence, earlier in found
+                if earlier is None or not any(takes_back(fact, earlier) for fact in facts)
             ]
-    return tuple(found)
-
-
-def _list_facts(turn: Turn | None, read: Read) -> tuple[FactPhrase, ...]:
-    """The facts that a turn names; of what is rejected, that it is not there."""
-    if isinstance(turn, Reject):
-        return tuple(fact for fact in read(f"no {turn.text}").facts if fact.kind == "without") if turn.text else ()
-    return read(getattr(turn, "text", "")).facts
+            for fact in facts:
+                weigh_said = partial(weigh_fact, fact, gallery)
+                found.append((Evidence(node.number, fact.words, fact.words, weigh_said, is_fact=True), fact))
+    return tuple(evidence for evidence, _ in found)
 
 
 def is_evidence_alone(turn: Turn | None, gallery: Gallery, read: Read) -> bool:
     """Whether a turn is one of the offered choices or only names facts, so that no retriever needs to read it as a
     sentence."""
-    if isinstance(turn, Say):
-        reading = read(turn.text)
+    if isinstance(turn, Say) or (isinstance(turn, Reject) and turn.text and not turn.pictures):
+        from viewfinder.session.facts import read_turn
+
+        reading = read_turn(turn, read)
         return bool(reading.facts) and not reading.content
     if not isinstance(turn, Answer):
         return False

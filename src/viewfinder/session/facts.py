@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
+import re
 from calendar import monthrange
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
+from dataclasses import replace
 from datetime import date
 from functools import partial
 
 import numpy as np
 from jaxtyping import Bool
 
+from viewfinder.conversation import Reject, Turn
 from viewfinder.query import LikelihoodRatios
 from viewfinder.search.gallery import Gallery
 from viewfinder.session.looks import MIN_SEEN, WRONG_SIGHT, find_look_chances
-from viewfinder.session.reading import Reading
-from viewfinder.session.sentences import COLUMNS
+from viewfinder.session.reading import Read, Reading
 from viewfinder.store.rows import AttributeColumn
-from viewfinder.wording.fact_phrases import FactPhrase
+from viewfinder.wording.fact_phrases import FactPhrase, Kind
 from viewfinder.wording.numbers import to_number
 from viewfinder.wording.reading import SaidFact, SaidReading
 from viewfinder.wording.times import TimeCondition
+
+COLUMNS: dict[Kind, tuple[str, ...]] = {
+    "person": ("persons",),
+    "place": ("place", "city", "region", "country"),
+    "camera": ("camera",),
+    "folder": ("folder",),
+}
+"""The columns that have the names of each kind."""
+
+YEAR, SEASON = "year", "season"
+"""Columns of catalogues that say when a product is from, where its picture has no date."""
 
 WRONG_FACT = 0.002
 """How often what is said of a picture's time, place, people, camera or file does not hold for the one that is meant."""
@@ -44,7 +57,7 @@ def count_pictures(phrase: FactPhrase, gallery: Gallery) -> int:
         holds_n, _ = find_holding(phrase, gallery)
         return int(np.count_nonzero(holds_n))
 
-    return gallery.remember(("count", phrase.kind, phrase.values, phrase.time), count)
+    return gallery.remember(("count", *_make_key(phrase)), count)
 
 
 def describe_reading(reading: Reading, gallery: Gallery) -> SaidReading | None:
@@ -53,6 +66,24 @@ def describe_reading(reading: Reading, gallery: Gallery) -> SaidReading | None:
         return None
     facts = tuple(SaidFact(one.words, one.kind, count_pictures(one, gallery)) for one in reading.facts)
     return SaidReading(reading.content, reading.corrections, facts)
+
+
+def list_facts(turn: Turn | None, read: Read) -> tuple[FactPhrase, ...]:
+    """The facts that a turn names; of what is rejected, that it is not there."""
+    if isinstance(turn, Reject):
+        absent = tuple(fact for fact in read(f"no {turn.text}").facts if fact.kind == "without") if turn.text else ()
+        return absent + tuple(fact for fact in read_turn(turn, read).facts if fact.is_negated)
+    return read_turn(turn, read).facts
+
+
+def read_turn(turn: Turn | None, read: Read) -> Reading:
+    """What a turn says, read; where facts are rejected ("from 2009"), that they do not hold ("not from 2009")."""
+    text = getattr(turn, "text", "")
+    if isinstance(turn, Reject) and text:
+        denied = read(f"not {text}")
+        if any(fact.is_negated for fact in denied.facts):
+            return denied
+    return read(text)
 
 
 def weigh_fact(phrase: FactPhrase, gallery: Gallery) -> LikelihoodRatios | None:
@@ -66,17 +97,34 @@ def weigh_fact(phrase: FactPhrase, gallery: Gallery) -> LikelihoodRatios | None:
         if not holds_n.any():
             return None
         if (seen_n := find_look_chances(phrase, gallery)) is not None:
+            seen_n = 1 - seen_n if phrase.is_negated else seen_n
             chance_n = WRONG_SIGHT + (1 - 2 * WRONG_SIGHT) * seen_n
             return LikelihoodRatios(np.asarray(np.log(chance_n / chance_n.mean()), np.float32), None)
-        share = float(np.clip(holds_n.sum() / max(known_n.sum(), 1), MIN_SHARE, MAX_SHARE))
+        named_n = known_n & ~holds_n if phrase.is_negated else holds_n
+        share = float(np.clip(named_n.sum() / max(known_n.sum(), 1), MIN_SHARE, MAX_SHARE))
+        share = 1 - share if phrase.is_negated else share
         chance_n = np.where(holds_n, 1 - WRONG_FACT, np.where(known_n, WRONG_FACT, share))
         return LikelihoodRatios(np.asarray(np.log(chance_n / chance_n.mean()), np.float32), None)
 
-    return gallery.remember(("fact", phrase.kind, phrase.values, phrase.time), weigh)
+    return gallery.remember(("fact", *_make_key(phrase)), weigh)
 
 
-def find_holding(phrase: FactPhrase, gallery: Gallery) -> Held:  # noqa: PLR0911 (one return a kind)
-    """Which pictures a fact holds for, and of which it is known whether it does."""
+def _make_key(phrase: FactPhrase) -> tuple[Hashable, ...]:
+    """All that the meaning of a phrase depends on."""
+    return phrase.kind, phrase.values, phrase.time, phrase.is_negated
+
+
+def find_holding(phrase: FactPhrase, gallery: Gallery) -> Held:
+    """Which pictures a fact holds for, and of which it is known whether it does.
+
+    "Not from 2011" holds where it is known that a picture is from another year.
+    """
+    holds_n, known_n = _find_holding(phrase, gallery)
+    return (known_n & ~holds_n if phrase.is_negated else holds_n), known_n
+
+
+def _find_holding(phrase: FactPhrase, gallery: Gallery) -> Held:  # noqa: PLR0911 (one return a kind)
+    """The same of what is denied."""
     match phrase.kind:
         case "looks" | "without":
             seen_n = find_look_chances(phrase, gallery)
@@ -84,7 +132,9 @@ def find_holding(phrase: FactPhrase, gallery: Gallery) -> Held:  # noqa: PLR0911
             return holds_n, np.ones(len(gallery), bool)
         case "time":
             assert phrase.time is not None
-            return _match_column(gallery, "captured", partial(meets_time, phrase.time))
+            held = _match_column(gallery, "captured", partial(meets_time, phrase.time))
+            year = None if held[1].any() else _find_column(gallery, YEAR)
+            return held if year is None else _match_column(gallery, year, partial(_meets_year, phrase.time))
         case "rating":
             return _match_column(gallery, "rating", partial(_meets_rating, phrase.values[0]))
         case "shape":
@@ -121,6 +171,25 @@ def _match_column(gallery: Gallery, name: str, meets: Callable[[str], bool | Non
     return holds_n, known_n
 
 
+def _find_column(gallery: Gallery, name: str) -> str | None:
+    """The column of a catalogue that is called so, in capitals or not."""
+    return next((column for column in gallery.snapshot.columns() if column.casefold() == name), None)
+
+
+def is_told_otherwise(phrase: FactPhrase, gallery: Gallery) -> bool:
+    """Whether it is the words of a catalogue that tell what a phrase says.
+
+    So it is of "summer 2012" where no picture has a date, but products have seasons.
+    """
+    if phrase.kind != "time" or not (_find_column(gallery, YEAR) or _find_column(gallery, SEASON)):
+        return False
+    return not len(gallery.snapshot.column("captured").rows) and not count_pictures(phrase, gallery)
+
+
+def _meets_year(wanted: TimeCondition, year: str) -> bool | None:
+    return meets_time(wanted, year) if re.fullmatch(r"\d{4}", year.strip()) else None
+
+
 def meets_time(wanted: TimeCondition, day: str) -> bool | None:
     """Whether a day, month or year in ISO form meets a condition; None where it is too coarse to tell.
 
@@ -128,6 +197,9 @@ def meets_time(wanted: TimeCondition, day: str) -> bool | None:
     >>> [meets_time(july, day) for day in ("2007-07-14", "2008", "2007")]
     [True, False, None]
     """
+    if wanted.others:
+        told = [meets_time(one, day) for one in (replace(wanted, others=()), *wanted.others)]
+        return True if True in told else None if None in told else False
     parts = [int(part) for part in day[:10].split("-") if part.isdigit()]
     if not parts or (len(parts) > 1 and not 1 <= parts[1] <= 12):
         return None

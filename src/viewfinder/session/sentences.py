@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from viewfinder.search.gallery import Gallery
+from viewfinder.session.facts import COLUMNS, is_told_otherwise
 from viewfinder.session.looks import is_seen, list_looks
 from viewfinder.session.reading import Reading, read_plainly
 from viewfinder.wording.fact_phrases import NAMED, Kind, Names, find_fact_phrases, remove_phrases
@@ -26,14 +27,6 @@ from viewfinder.wording.stems import WORD, stem
 from viewfinder.wording.stop_words import WITHOUT_CONTENT
 from viewfinder.wording.talk import is_talk
 from viewfinder.wording.times import TIME_WORDS
-
-COLUMNS: dict[Kind, tuple[str, ...]] = {
-    "person": ("persons",),
-    "place": ("place", "city", "region", "country"),
-    "camera": ("camera",),
-    "folder": ("folder",),
-}
-"""The columns that have the names of each kind."""
 
 MIN_NAME_LETTERS = 3
 """Letters of a part of a name that stands for all of it."""
@@ -69,6 +62,7 @@ def _read(text: str, gallery: Gallery, today: date) -> Reading:
     found = find_fact_phrases(plain, today, list_names(gallery))
     # Where no picture is black and white, something in it may be.
     facts = tuple(fact for fact in found if fact.kind != "looks" or is_seen(fact, gallery))
+    facts = tuple(fact for fact in facts if not is_told_otherwise(fact, gallery))
     content = take_content(remove_phrases(plain, list(facts)))
     if facts and says_nothing(
         " ".join(word for word in WORD.findall(content) if word.lower() not in WITHOUT_CONTENT | _ANY)
@@ -150,6 +144,9 @@ def _list_calls(kind: Kind, value: str) -> Iterable[str]:
         words = [word for word in words if word not in _OF_MAKERS]
         spans = ((at, end) for at in range(len(words)) for end in range(at + 1, len(words) + 1))
         yield from (" ".join(words[at:end]) for at, end in spans)
+        # "Canon 5D" for the Canon EOS 5D.
+        spans = ((at, end) for at in range(2, len(words)) for end in range(at + 1, len(words) + 1))
+        yield from (f"{words[0]} {' '.join(words[at:end])}" for at, end in spans)
     elif kind == "person":
         yield from words
     else:

@@ -474,9 +474,9 @@ class Session(TurnMethods):
         read = self._make_reader(gallery, conversation)
         evidence, matches = find_evidence(path, gallery, read), match_words(asks_for, gallery, read)
         query = replace(query, evidence=evidence, word_matches=matches)
-        from viewfinder.session.facts import describe_reading
+        from viewfinder.session.facts import describe_reading, read_turn
 
-        reading = describe_reading(read(getattr(path[-1].turn, "text", "")), gallery) if path else None
+        reading = describe_reading(read_turn(path[-1].turn, read), gallery) if path else None
         return Ranking(gallery, query, allowed_n, adapters, texts_said(asks_for, read), reading, fold=self._fold)
 
     @property

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Literal
 
@@ -33,6 +33,9 @@ class FactPhrase:
     `values` are those that any of which will do: of persons, places, cameras and folders as the pictures have them, of
     ratings "4..5", of shapes "tall", "wide", "square", "panorama", of kinds of files formats or "screenshot", of looks
     "black and white", "dark", "bright", of what a picture is without the labels of which none holds.
+
+    A negated phrase says that the fact does not hold ("not from 2011"), one that `corrects` replaces an earlier fact of
+    its kind ("sorry, 2009"); the words that say so are within its characters, and those of the negation in its `words`.
     """
 
     kind: Kind
@@ -41,6 +44,8 @@ class FactPhrase:
     end: int
     values: tuple[str, ...] = ()
     time: TimeCondition | None = None
+    is_negated: bool = False
+    corrects: bool = False
 
 
 _PICTURE = r"(?:photos?|pictures?|pics?|images?|shots?|ones?|format|orientation|mode)"
@@ -49,7 +54,9 @@ _OR_MORE = r" or (?:more|better)|\+| and up"
 _COUNTS = {"one": "1", "two": "2", "three": "3", "four": "4", "five": "5"}
 _RATING = re.compile(
     rf"(?:(?:rated|with|having|of) )?(?:(?P<least>at least|minimum) )?{_STARS}"
-    rf"(?:[- ]stars|[- ]star(?= {_PICTURE}|$))(?P<more>{_OR_MORE})?"
+    # Stars on a collar, a flag or in the sky are seen.
+    rf"(?:[- ]stars(?! (?:on|around|above|over|in (?:the|his|her|its|their)) \w)|[- ]star(?= {_PICTURE}|$))"
+    rf"(?P<more>{_OR_MORE})?"
     rf"|rated (?:(?P<least_2>at least) )?{_STARS.replace('count', 'count_2')}(?P<more_2>{_OR_MORE})?"
     r"|(?P<best>(?:my )?(?:best rated|top rated|highest rated))",
     re.IGNORECASE,
@@ -58,7 +65,7 @@ _SHAPES = {
     "tall": r"vertical|upright|portrait[- ](?:format|orientation|mode)|in portrait(?= ?$)",
     "wide": r"horizontal|landscape[- ](?:format|orientation|mode)|in landscape format",
     "square": r"square",
-    "panorama": r"panoramic|panoramas?",
+    "panorama": r"panoramic|(?:(?:an? )?(?:(?:wide|long|big|broad) )?)panoramas?(?: (?:of|over)(?= ))?",
 }
 _SHAPE = re.compile("|".join(f"(?P<{shape}>{words})" for shape, words in _SHAPES.items()), re.IGNORECASE)
 _KINDS = {
@@ -77,14 +84,50 @@ _KIND = re.compile(rf"(?<![\w.])(?:(?:as|in|is|are) (?:an? )?)?(?:{_KIND_GROUPS}
 _BEFORE_NAME = {
     "person": r"(?:with|of|and|by|from|showing|for|where|when|is|me and|,)",
     "place": r"(?:in|at|from|near|of|around|to|visiting|on|over|outside|inside|towards?|through|,)",
-    "camera": r"(?:with|on|by|from|using|of)",
+    "camera": r"(?:with|on|by|from|using|of|camera:?)",
     "folder": r"(?:in|from|inside|of|under|within)",
 }
 _TAKEN = (
     r"(?:(?:that |which )?(?:(?:was|were|is|are) )?"
     r"(?:taken|shot|made|captured|photographed|lives?|lying|stored|saved|i took|we took) )?"
 )
+_TAKEN_BY = r"(?:(?:that |which )?(?:(?:was|were|is|are) )?(?:taken|shot|made|captured|photographed|i took|we took)) "
 _FOLDER_WORD = r"(?:(?:the|my|our) )?(?:folders?|director(?:y|ies)|albums?)(?: (?:called|named))?"
+
+_NOT = (
+    r"(?:(?:(?:that|which|who|it|this|they|these|those) )?(?:is|are|was|were|do|does|did)(?: (?:definitely|certainly))?"
+    r"(?: not|n['’]?t)(?: (?:come|been|be))?|(?:(?:just|definitely|certainly|only) )?not|never|except(?:ing)?(?: for)?"
+    r"|i (?:do not|don['’]?t) (?:think|believe|want|mean)|(?:it |this |that )?(?:can['’]?t|cannot) (?:be|have been)"
+    r"|neither|nor|(?:from |of |in )?(?:any|every|all)(?: other)? years? (?:but|except(?: for)?|than)"
+    r"|excluding|without|minus|other than|(?:apart|aside) from|anything but)"
+)
+_NO_PICTURE = rf"(?:nothing|none|no {_PICTURE})"
+_NEGATION = re.compile(
+    rf"(?:^|(?<=[\s,;(]))(?:(?:but|and|though|so) )?(?:(?:{_NOT}|(?:(?:with|show me|i want) )?{_NO_PICTURE})"
+    rf"(?: (?:any|all|the|those|these|anything|something))?(?: of(?: the| those)?)?(?: {_PICTURE})?"
+    r"(?: (?:that|which)(?: (?:is|are|was|were))?)?(?: (?:taken|shot|made|captured|photographed))?|(?P<no>no)) $",
+    re.IGNORECASE,
+)
+MAX_NEGATION_LENGTH = 80
+"""Characters before a fact among which it is looked for that it is negated."""
+
+_SOFT = r"(?:oh|ah|h+m+|uh|um|well|ok|okay|but|and|i (?:think|believe|guess)|maybe|perhaps)"
+_CORRECTING = (
+    r"(?:no|nope|nah|sorry|oops|wait|actually|correction|i mean|i meant|my (?:mistake|bad|fault)|i was wrong"
+    r"|make (?:it|that)"
+    r"|(?:that was |that is |that's |it's )?(?:the )?wrong(?: (?:year|date|day|month|time|place|camera|person|folder))?"
+    r"|the (?:year|date|day|month|time|place|camera|person|folder) (?:is|was) wrong"
+    r"|not that|instead|(?:or )?rather|better|i should say|let me correct(?: that| myself)?)"
+)
+_CORRECTS = re.compile(
+    rf"[\s,.;:!…–-]*(?:{_SOFT}\b[\s,.;:!…–-]*)*{_CORRECTING}\b[\s,.;:!…–-]*(?:(?:{_SOFT}|{_CORRECTING})\b[\s,.;:!…–-]*)*"
+    r"(?:(?:it|that|this)(?:'s| is| was)? )?",
+    re.IGNORECASE,
+)
+_OPENS_CORRECTION = re.compile(
+    rf"(?:{_SOFT}[\s,.;:!…]+)*(?:(?:no|nope|sorry|oops|wait|actually|correction)\s*[,.;:!…]|sorry\b|i meant?\b)",
+    re.IGNORECASE,
+)
 
 MAX_NAME_WORDS = 6
 """Words of a name of a person, place, camera or folder that are looked up together."""
@@ -106,7 +149,66 @@ def find_fact_phrases(text: str, today: date, names: Mapping[Kind, Names]) -> li
     ):
         if all(phrase.end <= one.start or phrase.start >= one.end for one in found):
             found.append(phrase)
-    return sorted(found, key=lambda phrase: phrase.start)
+    negated = [_negate(phrase, text) for phrase in sorted(found, key=lambda phrase: phrase.start)]
+    return _correct(negated, text)
+
+
+def _negate(phrase: FactPhrase, text: str) -> FactPhrase:
+    """The phrase with the words before it that deny it: "not from 2011", "but no screenshots"."""
+    since = max(phrase.start - MAX_NEGATION_LENGTH, 0)
+    before = _NEGATION.search(text[since : phrase.start])
+    # "No 2009" rather corrects a year than denies it; what is not there is no fact that could be denied.
+    if before is None or phrase.kind == "without" or (before["no"] and phrase.kind in ("time", "looks")):
+        return phrase
+    start = since + before.start()
+    words = re.sub(r"^(?:but|and|though|so) ", "", text[start : phrase.end].strip(" ,"), flags=re.IGNORECASE)
+    return replace(phrase, start=start, words=words, is_negated=True)
+
+
+def _correct(facts: list[FactPhrase], text: str) -> list[FactPhrase]:
+    """The facts without those that the sentence takes back ("in 2008, no, 2009").
+
+    The first one of a sentence that opens as a correction takes back what was said before it.
+    """
+    kept: list[FactPhrase] = []
+    for at, fact in enumerate(facts):
+        earlier = kept[-1] if kept else None
+        if earlier is None:
+            lead = _CORRECTS.fullmatch(text[: fact.start])
+            if lead is not None:
+                fact = replace(fact, start=0, corrects=True)  # noqa: PLW2901 (the same fact, with its lead)
+            elif _OPENS_CORRECTION.match(text) or (at == len(facts) - 1 and _says_instead(text[fact.end :])):
+                fact = replace(fact, corrects=True)  # noqa: PLW2901
+        elif earlier.kind == fact.kind and _CORRECTS.fullmatch(text[earlier.end : fact.start]):
+            fact = replace(fact, start=earlier.start, corrects=earlier.corrects)  # noqa: PLW2901
+            kept.pop()
+        kept.append(fact)
+    return kept
+
+
+def _says_instead(after: str) -> bool:
+    return re.fullmatch(r" instead[ .,!]*", after, re.IGNORECASE) is not None
+
+
+def takes_back(later: FactPhrase, earlier: FactPhrase) -> bool:
+    """Whether a fact that is said later stands in place of an earlier one: it corrects it, or both cannot hold.
+
+    >>> old, new = (TimeCondition(f"{year}-01-01", f"{year}-12-31") for year in (2008, 2009))
+    >>> takes_back(FactPhrase("time", "2009", 0, 4, time=new), FactPhrase("time", "in 2008", 0, 7, time=old))
+    True
+    """
+    if later.kind != earlier.kind:
+        return False
+    if later.is_negated != earlier.is_negated:
+        holds, denied = (earlier, later) if later.is_negated else (later, earlier)
+        if holds.time is not None and denied.time is not None:
+            return holds.time.is_within(denied.time)
+        return bool(holds.values) and set(holds.values) <= set(denied.values)
+    if later.is_negated:
+        return False
+    if later.corrects:
+        return True
+    return later.time is not None and earlier.time is not None and later.time.is_apart_from(earlier.time)
 
 
 def _name_phrases(kind: Kind, text: str, found: Iterable[LookPhrase]) -> Iterator[FactPhrase]:
@@ -145,14 +247,20 @@ def _find_named(text: str, names: Mapping[Kind, Names]) -> Iterator[FactPhrase]:
             # "A girl with an iPhone" holds one.
             articles = "the|my|our|his|her|old|new" + ("" if kind == "camera" else "|an?")
             leading = rf"(?:^|(?<=\s)){_TAKEN}{_BEFORE_NAME[kind]} (?:(?:{articles}) )*$"
+            if kind == "camera":
+                leading += rf"|(?:^|(?<=\s)){_TAKEN_BY}(?:with|on|by|from|using) an? (?:(?:old|new) )?$"
             before = re.search(leading, text[:start], re.IGNORECASE)
             # "Nikon", "my Nikon pictures".
             begins = re.fullmatch(
                 r"[ ,.;:!?]*(?:(?:the|my|our|all|any|some|show me|find) )*", text[:start], re.IGNORECASE
             )
-            alone = begins and re.fullmatch(rf"(?: {_PICTURE})?[ ,.;:!?]*", text[named[0] :], re.IGNORECASE)
+            after = text[named[0] :]
+            # "Nikon shots of children".
+            goes_on = rf"| {_PICTURE} (?:of|with|from|in)\b.*" if kind == "camera" else ""
+            alone = begins and re.fullmatch(rf"(?: {_PICTURE})?[ ,.;:!?]*{goes_on}", after, re.IGNORECASE)
             is_name = text[start].isupper() and kind != "camera"
-            if before is not None or alone is not None or is_name:
+            is_denied = _NEGATION.search(text[max(start - MAX_NEGATION_LENGTH, 0) : start]) is not None
+            if before is not None or alone is not None or is_name or is_denied:
                 begin = start if before is None else before.start()
                 yield FactPhrase(kind, text[begin : named[0]].strip(" ,"), begin, named[0], named[1])
 
@@ -185,7 +293,8 @@ def _find_shapes(text: str) -> Iterator[FactPhrase]:
         of_picture = re.match(rf"{_PICTURE}\b", after, re.IGNORECASE)
         says_format = re.search(r"format|orientation|mode|panorama", match[0], re.IGNORECASE)
         if of_picture or says_format or not (before or after):
-            yield FactPhrase("shape", match[0], match.start(), match.end(), (match.lastgroup or "",))
+            words = re.sub(r" (?:of|over)$", "", match[0], flags=re.IGNORECASE)
+            yield FactPhrase("shape", words, match.start(), match.end(), (match.lastgroup or "",))
 
 
 def _find_file_kinds(text: str) -> Iterator[FactPhrase]:
@@ -208,5 +317,5 @@ def remove_phrases(text: str, phrases: list[FactPhrase]) -> str:
         at = phrase.end
     rest = " ".join("".join([*kept, text[at:]]).split())
     rest = re.sub(r"\s+([,.;:!?])", r"\1", rest)
-    rest = re.sub(r"^(?:and|of|,)\s+|(?:^|\s)(?:and|with|in|on|at|from|of|,|that (?:was|were))\s*$", "", rest)
+    rest = re.sub(r"^(?:and|of|,)\s+|(?:^|\s)(?:and|but|with|in|on|at|from|of|,|that (?:was|were))\s*$", "", rest)
     return rest.strip(" ,;:-")

@@ -64,6 +64,33 @@ class TimeCondition:
     months: tuple[int, ...] = ()
     weekdays: tuple[int, ...] = ()
     day: int | None = None
+    others: tuple[TimeCondition, ...] = ()
+    """Conditions of which any will do in place of this one: "in 2009 or 2010"."""
+
+    @property
+    def _is_stretch(self) -> bool:
+        """Whether it is nothing but one stretch of time."""
+        return bool(self.first or self.last) and not (self.months or self.weekdays or self.day or self.others)
+
+    def is_apart_from(self, other: TimeCondition) -> bool:
+        """Whether no time meets both; that is known of stretches, and of months."""
+        if self.months and other.months and not (self.others or other.others):
+            return not set(self.months) & set(other.months)
+        if not (self._is_stretch and other._is_stretch):
+            return False
+        return bool(
+            (self.last and other.first and self.last < other.first)
+            or (self.first and other.last and other.last < self.first)
+        )
+
+    def is_within(self, other: TimeCondition) -> bool:
+        """Whether all times that meet this one meet the other, too; that is known of stretches, and of the same."""
+        if self == other:
+            return True
+        if not (self._is_stretch and other._is_stretch):
+            return False
+        starts = not other.first or bool(self.first and self.first >= other.first)
+        return starts and (not other.last or bool(self.last and self.last <= other.last))
 
 
 @dataclass(frozen=True)
@@ -81,7 +108,7 @@ _LONG_MONTH = r"(?:january|february|march|april|may|june|july|august|september|o
 _WEEKDAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 _YEAR = r"(?:1[89]\d\d|20\d\d)"
 _OF_YEAR = rf",? (?:of |in )?{_YEAR}"
-_OF_SHORT_YEAR = rf"(?:{_OF_YEAR}| (?:of )?['’]\d\d)"
+_OF_SHORT_YEAR = rf"(?:{_OF_YEAR}| (?:of )?['’]\d\d(?!\d)| of \d\d(?= ?(?:$|[,.;!?])))"
 _DAY = r"(?:[12]\d|3[01]|0?[1-9])(?:st|nd|rd|th)?"
 _SEASON = r"(?:early |late |mid[- ]?)?(?:spring|summer|autumn|fall|winter)"
 _FEAST = f"(?:{'|'.join(sorted(map(re.escape, _FEASTS), key=len, reverse=True))})"
@@ -90,17 +117,23 @@ _UNIT = r"(?:day|week|weekend|month|year|decade)"
 _DECADE_NAMES = r"(?:twenties|thirties|forties|fifties|sixties|seventies|eighties|nineties)"
 
 _FORMS = {
-    "iso": rf"{_YEAR}-\d\d?-\d\d?",
-    "iso_month": rf"{_YEAR}[-/]\d\d?(?![\d/-])",
+    "iso": rf"{_YEAR}(?:-\d\d?-|/\d\d?/|:\d\d?:|\.\d\d?\.)\d\d?(?!\d)",
+    "compact": rf"{_YEAR}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?!\d)",
+    "iso_month": rf"{_YEAR}[-/:]\d\d?(?![\d/:-])",
+    "quarter": rf"q[1-4][ /-]?{_YEAR}|(?:first|second|third|fourth|last) quarter (?:of |in )?{_YEAR}",
     "slashed": rf"\d\d?[/.]\d\d?[/.](?:{_YEAR}|\d\d)(?!\d)",
     "month_iso": rf"\d\d?[/.]{_YEAR}(?!\d)",
-    "day_month": rf"{_DAY} (?:of )?{_MONTH}(?:{_OF_YEAR})?",
-    "month_day": rf"{_MONTH} (?:the )?{_DAY}(?!\d)(?:{_OF_YEAR})?",
+    "day_month": rf"{_DAY} (?:of )?{_MONTH}(?:{_OF_SHORT_YEAR})?",
+    # "Jan 05" is rather a month of 2005 than a day of every year.
+    "month_short": rf"{_MONTH} 0\d(?!\d|{_OF_SHORT_YEAR})",
+    "month_day": rf"{_MONTH} (?:the )?{_DAY}(?!\d)(?:{_OF_SHORT_YEAR})?",
     "month_year": rf"{_MONTH}{_OF_SHORT_YEAR}",
+    "winter_years": rf"winter,? (?:of |in )?{_YEAR} ?[/–-] ?(?:{_YEAR}|\d\d)(?!\d)",
     "season_year": rf"{_SEASON}{_OF_SHORT_YEAR}",
     "feast": rf"{_FEAST}(?:{_OF_YEAR})?",
     "decade": rf"(?:early |late |mid[- ]?)?(?:(?:(?:1[89]|20)?\d0|['’]\d0)['’]?s|{_DECADE_NAMES})",
     "year": rf"(?:year )?{_YEAR}",
+    "short_year": r"['’]\d\d(?![\d'’]|s\b)",
     "near": r"(?:the )?(?:day before )?yesterday|today|tonight|this morning|last night",
     "relative": rf"(?:earlier )?(?:last|this|past|previous) (?:{_UNIT}|{_SEASON}|{_LONG_MONTH}|{_WEEKDAY}|{_FEAST})",
     "ago": rf"(?:about |around |some )?{_COUNT} {_UNIT}s? (?:ago|back|before now)",
@@ -109,7 +142,8 @@ _FORMS = {
 """One point in time or stretch of it, by the way in which it is written; the first that fits counts."""
 
 _PART = (
-    "(?:(?:very )?(?:beginning|start|first half|middle|second half|end) of (?:the )?"
+    "(?:(?:very )?(?:beginning|start|first half|middle|second half|end|(?:first|second|third|fourth|last) week)"
+    " of (?:the )?"
     rf"|(?:early|mid|late)[- ](?:in )?(?=(?:{_YEAR}|{_MONTH}{_OF_SHORT_YEAR})(?![\w-])))"
 )
 """A part of a stretch: "the end of 2008", "early May 2019"; of a season or a decade it is in their `_FORMS`."""
@@ -127,8 +161,10 @@ _IN = (
     r"(?:(?:some ?time|somewhere) (?=in|on|during|at|by|toward|abou|aroun|roug|appr|circ|near|clos))?"
     rf"(?:(?:back in|in|on|from|during|of|at|by|within|over|for|towards?|(?P<vague>{_VAGUE})) )?(?:the )?"
 )
-_BEFORE = r"before|until|till|prior to|older than|earlier than|up to"
-_AFTER = r"after|since|from|newer than|later than|as of"
+_UNTIL = r"(?:no|not) (?:later|newer|more recent) than|not after|until|till|up to|at the latest(?: in)?"
+_SINCE = r"(?:no|not) (?:earlier|older) than|not before|at least from|from at least|at the earliest(?: in)?|since|as of"
+_BEFORE = rf"before|prior to|older than|earlier than|{_UNTIL}"
+_AFTER = rf"after|from|newer than|later than|{_SINCE}"
 
 _BETWEEN = re.compile(
     rf"\b{_TAKEN}(?:between|from) (?:the )?(?P<from>{_POINT}|{_MONTH}|{_DAY}) (?:and|to|until|till|through|-|–) "
@@ -143,24 +179,43 @@ _OPEN = re.compile(
 )
 _SINGLE = re.compile(rf"(?<![\w-]){_TAKEN}{_IN}(?P<point>{_POINT})(?![\w-])", re.IGNORECASE)
 _AGAIN = re.compile(
-    rf"(?<![\w-])(?:{_TAKEN}(?:in|from|during|every) (?P<month>{_LONG_MONTH})(?! \w*\d)"
-    rf"|(?:on|from|every) (?:an? |the )?(?P<weekday>{_WEEKDAY})s?|(?:on|at|over) (?:the |an? )?weekends?)(?![\w-])",
+    rf"(?<![\w-])(?:{_TAKEN}(?:in|from|during|every) "
+    rf"(?P<month>{_LONG_MONTH}(?:(?:,| and| or|, and|, or) {_LONG_MONTH})*)"
+    r"(?! \w*\d)"
+    rf"|{_TAKEN}(?:on|from|every) (?:an? |the )?(?P<weekday>{_WEEKDAY})s?"
+    rf"|{_TAKEN}(?:on|at|over) (?:the |an? )?weekends?)(?![\w-])",
     re.IGNORECASE,
 )
-_EARLIER = frozenset({"before", "until", "till", "prior to", "older than", "earlier than", "up to"})
 
 
 def find_times(text: str, today: date) -> list[TimePhrase]:
     """The times that a text names, in their order; none overlaps another. Words of the text are parted by one blank.
 
     >>> [it.condition for it in find_times("between May 2018 and 2019, the beach", date(2026, 11, 28))]
-    [TimeCondition(first='2018-05-01', last='2019-12-31', months=(), weekdays=(), day=None)]
+    [TimeCondition(first='2018-05-01', last='2019-12-31', months=(), weekdays=(), day=None, others=())]
     """
     found: list[TimePhrase] = []
     for match, condition in _list_candidates(text, today):
         if all(match.end() <= one.start or match.start() >= one.end for one in found):
             found.append(TimePhrase(match[0].strip(), match.start(), match.end(), condition))
-    return sorted(found, key=lambda one: one.start)
+    return _join_alternatives(sorted(found, key=lambda one: one.start), text)
+
+
+def _join_alternatives(found: list[TimePhrase], text: str) -> list[TimePhrase]:
+    """ "In 2009 or 2010", and "from 2009 and 2010", which no picture is both of, are one time, of which any will do."""
+    joined: list[TimePhrase] = []
+    for one in found:
+        before = joined[-1] if joined else None
+        between = "" if before is None else text[before.end : one.start].strip(" ,").lower()
+        is_either = between in ("or", "or else", "or maybe", "or perhaps", "and/or")
+        if before is not None and not is_either:
+            is_either = between in ("and", "&") and before.condition.is_apart_from(one.condition)
+        if before is not None and is_either:
+            condition = replace(before.condition, others=(*before.condition.others, one.condition))
+            joined[-1] = TimePhrase(text[before.start : one.end].strip(), before.start, one.end, condition)
+        else:
+            joined.append(one)
+    return joined
 
 
 def _list_candidates(  # noqa: PLR0912 (one branch a form)
@@ -180,11 +235,11 @@ def _list_candidates(  # noqa: PLR0912 (one branch a form)
         point, how = _read_point(match["point"], today), " ".join(match["how"].lower().split())
         if point is None or not point.first:
             continue
-        if how in _EARLIER:
-            inclusive = how in ("until", "till", "up to")
+        if re.fullmatch(_BEFORE, how):
+            inclusive = re.fullmatch(_UNTIL, how) is not None
             yield match, TimeCondition("", point.last if inclusive else _add_days(point.first, -1))
         elif how != "from" or match["on"]:
-            inclusive = how in ("since", "from", "as of")
+            inclusive = how == "from" or re.fullmatch(_SINCE, how) is not None
             yield match, TimeCondition(point.first if inclusive else _add_days(point.last, 1), "")
     for match in _SINGLE.finditer(text):
         point = _read_point(match["point"], today)
@@ -193,7 +248,7 @@ def _list_candidates(  # noqa: PLR0912 (one branch a form)
     for match in _AGAIN.finditer(text):
         month, weekday = match["month"], match["weekday"]
         if month:
-            yield match, TimeCondition(months=(_MONTHS[month.lower()],))
+            yield match, TimeCondition(months=tuple(_MONTHS[name] for name in re.findall(_LONG_MONTH, month.lower())))
         else:
             yield match, TimeCondition(weekdays=(_WEEKDAYS[weekday.lower()],) if weekday else (5, 6))
 
@@ -201,6 +256,7 @@ def _list_candidates(  # noqa: PLR0912 (one branch a form)
 _PARTS = {
     "beginning": (0, 1 / 3), "start": (0, 1 / 3), "early": (0, 1 / 3), "first half": (0, 1 / 2),
     "middle": (1 / 3, 2 / 3), "mid": (1 / 3, 2 / 3), "second half": (1 / 2, 1), "end": (2 / 3, 1), "late": (2 / 3, 1),
+    "first week": (0, 7), "second week": (7, 14), "third week": (14, 21), "fourth week": (21, 28), "last week": (-7, 0),
 }  # fmt: skip
 
 
@@ -220,11 +276,15 @@ def _split_part(words: str) -> tuple[str, str]:
 
 
 def _take_part(whole: TimeCondition, part: str) -> TimeCondition:
-    """A third or half of a stretch: the end of 2008 is from September on."""
+    """A third, half or week of a stretch: the end of 2008 is from September on."""
     if not whole.first or not whole.last:
         return whole
-    first, last = (round(share * _count_days(whole)) for share in _PARTS[part])
-    return replace(whole, first=_add_days(whole.first, first), last=_add_days(whole.first, last - 1))
+    if part.endswith("week"):
+        first, last = _PARTS[part]
+        first, last = (first, last) if last > 0 else (first + _count_days(whole), _count_days(whole))
+    else:
+        first, last = (round(share * _count_days(whole)) for share in _PARTS[part])
+    return replace(whole, first=_add_days(whole.first, int(first)), last=_add_days(whole.first, int(last) - 1))
 
 
 MIN_VAGUE_DAYS = 3
@@ -258,13 +318,23 @@ def _find_beginning(words: str, last: TimeCondition, today: date) -> str:
 _CONNECTOR = re.compile(r" (?:in|at|on|with|when|where|and|or|near|by|from|during|i|we|somewhere)\b", re.IGNORECASE)
 
 
+_GOES_ON_WITH_TIME = re.compile(
+    rf" (?:instead|or rather|(?:or|and|not|but not) (?:in |from )?{_YEAR})\b", re.IGNORECASE
+)
+
+
+_BEFORE_NUMBER = re.compile(
+    r"\b(?:numbers?|numbered|no\.|nr\.?|room|flight|bib|jersey|saying|says|reads?) $|# ?$", re.IGNORECASE
+)
+
+
 def _is_time(match: re.Match[str], text: str) -> bool:
     """Whether a match of `_SINGLE` is a time where it stands: "1950 Cadillac", "2000 people", "in her 20s" and
     "a Christmas tree" name none.
     """
     point, before, after = match["point"], text[: match.start()], text[match.end() :]
     kind = _find_kind(point)
-    ends = not after.strip(" ,.;:!?") or after[0] in ",.;:!?"
+    ends = not after.strip(" ,.;:!?") or after[0] in ",.;:!?" or _GOES_ON_WITH_TIME.match(after) is not None
     if kind == "decade":
         return re.search(r"\b(?:his|her|their|my|your|its) $", before, re.IGNORECASE) is None
     has_preposition = match[0] != point
@@ -273,7 +343,11 @@ def _is_time(match: re.Match[str], text: str) -> bool:
         return ends and (is_at or not before.strip(" ,.;:!?"))
     if kind == "year" and match["vague"] and not ends:  # "around 2008 in Rome", but "around 2000 people"
         return _CONNECTOR.match(after) is not None
-    return kind != "year" or has_preposition or ends
+    if kind == "short_year":  # "from '08", but "the '08 car"
+        return re.match(r"(?:the )?['’]", match[0], re.IGNORECASE) is None
+    if kind == "year" and not has_preposition and _BEFORE_NUMBER.search(before) is not None:
+        return False
+    return kind != "year" or has_preposition or ends or _split_part(point)[0] != ""
 
 
 def _find_kind(words: str) -> str | None:
@@ -296,6 +370,10 @@ def _read_point(words: str, today: date) -> TimeCondition | None:  # noqa: PLR09
     match kind:
         case "iso":
             return _make_day(*numbers)
+        case "compact":
+            return _make_day(numbers[0] // 10_000, numbers[0] // 100 % 100, numbers[0] % 100)
+        case "quarter":
+            return _make_quarter(text, numbers[-1])
         case "iso_month":
             return _make_month(numbers[0], numbers[1])
         case "month_iso":
@@ -306,10 +384,15 @@ def _read_point(words: str, today: date) -> TimeCondition | None:  # noqa: PLR09
             day = next(number for number in numbers if number < 32)
             if month is None:
                 return None
+            year = year or (_widen_year(numbers[-1], today) if len(numbers) > 1 else None)
             return _make_day(year, month, day) if year else TimeCondition(months=(month,), day=day)
-        case "month_year":
+        case "month_year" | "month_short":
             year = year or _widen_year(numbers[-1], today)
             return _make_month(year, month) if month else None
+        case "winter_years":
+            return _make_season(numbers[0], "winter")
+        case "short_year":
+            return TimeCondition(f"{_widen_year(numbers[0], today)}-01-01", f"{_widen_year(numbers[0], today)}-12-31")
         case "season_year":
             return _make_season(year or _widen_year(numbers[-1], today), text)
         case "feast":
@@ -339,6 +422,13 @@ def _make_month(year: int, month: int) -> TimeCondition | None:
     if not 1 <= month <= 12:
         return None
     return TimeCondition(f"{year}-{month:02d}-01", f"{year}-{month:02d}-{monthrange(year, month)[1]:02d}")
+
+
+def _make_quarter(text: str, year: int) -> TimeCondition | None:
+    named = {"first": 1, "second": 2, "third": 3, "fourth": 4, "last": 4}
+    quarter = int(text[1]) if text.startswith("q") else named[text.split(maxsplit=1)[0]]
+    first, last = _make_month(year, quarter * 3 - 2), _make_month(year, quarter * 3)
+    return TimeCondition(first.first, last.last) if first and last else None
 
 
 def _read_slashed(numbers: list[int], text: str) -> TimeCondition | None:
