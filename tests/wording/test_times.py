@@ -119,6 +119,8 @@ def test_what_comes_again_names_months_days_and_weekdays() -> None:
         "a 1950 cadillac",
         "2000 people in the street",
         "about 2000 people in the street",
+        "today I am hunting for a dog",
+        "since yesterday I try to find a dog",
         "a man at the end of the road",
         "a man in his 20s",
         "a christmas tree",

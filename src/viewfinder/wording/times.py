@@ -188,6 +188,14 @@ _AGAIN = re.compile(
 )
 
 
+_OF_THE_SEARCH = re.compile(
+    r",? (?:i|we)(?:['’](?:m|re|ve)| am| are| have| had)? (?:\w+ )?(?:been )?"
+    r"(?:look|hunt|search|try|tried|trying|seek|want|need|ask|find)(?:ing|ed)?\b",
+    re.IGNORECASE,
+)
+"""After a time of which it is said that one searches: "since yesterday I try to find ..."."""
+
+
 def find_times(text: str, today: date) -> list[TimePhrase]:
     """The times that a text names, in their order; none overlaps another. Words of the text are parted by one blank.
 
@@ -196,6 +204,8 @@ def find_times(text: str, today: date) -> list[TimePhrase]:
     """
     found: list[TimePhrase] = []
     for match, condition in _list_candidates(text, today):
+        if _OF_THE_SEARCH.match(text[match.end() :]):
+            continue
         if all(match.end() <= one.start or match.start() >= one.end for one in found):
             found.append(TimePhrase(match[0].strip(), match.start(), match.end(), condition))
     return _join_alternatives(sorted(found, key=lambda one: one.start), text)
