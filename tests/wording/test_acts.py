@@ -107,8 +107,13 @@ def test_what_says_nothing_is_no_description(text: str) -> None:
         "no details on a wall", "oops, two dogs", "cool dog", "that is right in front of a house", "back to the beach",
         "can you show me a dog", "nothing like that on a table", '"thanks"',
         "a cat next to the last one of three", "", "no " * 500,
+        "2, " * 90 + "x", "# " * 140 + "2",
         "well, a dog", "oh no, a dog",
     ],
 )  # fmt: skip
 def test_what_describes_is_no_act(text: str) -> None:
     assert read_act(text) is None
+
+
+def test_a_long_list_of_places_is_read_in_one_way() -> None:
+    assert read_act("2 and " * 49 + "x") == Act("pick", (2,), "x")

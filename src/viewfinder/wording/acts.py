@@ -137,9 +137,10 @@ _PLACE = (
     rf"(?:(?:(?:the|that|this|your|my) )?(?:very )?(?:(?:first|top|last|final|bottom) {_COUNT}|{_ORDINAL})"
     rf"(?: {_PICTURE})?"
     rf"|(?:the )?(?:number|no\.?|nr\.?|result|picture|photo|image|pic|option|item) ?#?(?:\d{{1,3}}|{_CARDINAL})"
-    r"|#? ?\d{1,3})"
+    r"|(?:# ?)?\d{1,3})"
 )
-_PLACES = rf"(?:both )?(?P<places>{_PLACE}(?:(?: ?, ?| ?,? ?(?:and|or|&) ){_PLACE})*)"
+_PLACES = rf"(?:both )?(?P<places>{_PLACE}(?:(?: ?,(?: (?:and|or|&))? ?| (?:and|or|&) ){_PLACE})*)"
+# No blank can be read in two ways there, or long lists would take exponential time.
 _THIS = rf"(?:this|that|it|these|those|them)(?: {_PICTURE})?|the last(?: one)?"
 _BUT = r"(?: ?[,;-]? ?(?P<how>but|only|just|except|with|without|in|and) (?P<but>.+))?"
 _LEAD = r"(?:i (?:think|guess|mean) )?(?:maybe |perhaps |rather )?"
