@@ -12,6 +12,7 @@ THIRDS = {
     "choose": "rules mended on it",
     "report": "never looked at before",
     "more": "of more registers",
+    "last": "written after the rules",
 }
 
 

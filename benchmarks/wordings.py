@@ -160,7 +160,29 @@ MORE = (
 """Later ones, of more registers, also with an afterthought between two parts of a description: with such as these the
 rules became general, batch after batch, each written before it was tried."""
 
-THIRDS: Mapping[str, tuple[str, ...]] = {"build": BUILT_WITH, "choose": CHOSEN_ON, "report": REPORTED, "more": MORE}
+LAST = (
+    "can't find the picture I took of {}",
+    "please pull up {}",
+    "{} — got that one?",
+    "a friend asked me for {}, do we have it",
+    "which of my pictures has {}",
+    "okay google, find me {}",
+    "I only remember that there was {}",
+    "hmm {} I believe",
+    "dear all, I am in need of {}",
+    "give me all you have on {}",
+    "my memory says {}",
+    "was there not one with {}?",
+    "find: {}",
+    "I want to print the photo with {}",
+    "{} if I'm not mistaken",
+    "do u have the pic wit {}",
+)
+"""Written after the rules were last changed, and not tried before they were measured."""
+
+THIRDS: Mapping[str, tuple[str, ...]] = {
+    "build": BUILT_WITH, "choose": CHOSEN_ON, "report": REPORTED, "more": MORE, "last": LAST,
+}  # fmt: skip
 """Wordings of every third, and later ones; {} stands for the description, {first} and {second} for its two parts."""
 
 MONTHS = (
