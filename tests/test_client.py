@@ -337,7 +337,7 @@ def test_the_python_of_the_page_runs_as_it_stands(
     monkeypatch.setenv("HOME", str(tmp_path))
     tiny_pictures(tmp_path / "Pictures", 6)
     page = (Path(__file__).parents[1] / "docs" / "python.md").read_text(encoding="utf-8")
-    first, read, known, images, server, aio = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    first, read, known, _, images, server, aio = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     names: dict[str, Any] = {}
     exec(compile(first, "python.md", "exec"), names)
     assert names["table"].num_rows == names["everything"].num_rows == 6

@@ -142,7 +142,14 @@ def test_an_empty_query_is_wrong_use(text: str, viewfinder: Run, indexed: Path) 
     assert "nothing to look for" in outcome.err
 
 
-@pytest.mark.parametrize("text", ["a red car " * 3334, "ein rotes Auto auf der Straße", "道路上的红色汽车", "🚗", "?!"])
+@pytest.mark.parametrize("text", ["?!", "thanks"])
+def test_what_describes_nothing_is_wrong_use(text: str, viewfinder: Run, indexed: Path) -> None:
+    outcome = viewfinder("find", text, "--library", indexed)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "that describes nothing: say what is in the picture" in outcome.err
+
+
+@pytest.mark.parametrize("text", ["a red car " * 3334, "ein rotes Auto auf der Straße", "道路上的红色汽车", "🚗"])
 def test_long_and_foreign_queries_are_answered(text: str, viewfinder: Run, indexed: Path) -> None:
     outcome = viewfinder("find", text, "--library", indexed, "--json")
     assert outcome.code == 0

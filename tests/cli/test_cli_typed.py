@@ -89,7 +89,8 @@ def test_a_line_means(line: str, meaning: object) -> None:
         ("don't know", Answer(COLOUR, "don't know")),
         ("?", Answer(COLOUR, "?")),
         ("2", Like("s")),
-        ("answer 2", Answer(COLOUR, "2")),
+        ("answer 2", Answer(COLOUR, "blue")),  # the second
+        ("answer 7", Answer(COLOUR, "7")),
         ("it is blue", Answer(COLOUR, "blue")),
         ("it has blue stripes", Say("it has blue stripes")),
         ("e", Say("e")),

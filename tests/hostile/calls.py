@@ -60,6 +60,7 @@ GOOD: dict[str, Any] = {
     "browse_pictures": {"where": {"format": "PNG"}, "cursor": "5"},
     "facets": {"where": {"format": "PNG"}},
     "add_folder": {"folder": "somewhere"},
+    "describe_pictures": {"limit": 2},
     "prepare_retriever": {"retriever": "nobody"},
     "log_in": {"token": "vf_"},
     "add_token": {"name": "a", "scopes": ["read"]},

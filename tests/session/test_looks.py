@@ -90,7 +90,7 @@ def test_what_is_rejected_in_words_is_not_wanted_as_a_fact(scenes: Library) -> N
     chat.say("a house")
     chat.reject(text="dogs")
     chat.reject(text="photos from July 2007")
-    assert [evidence.label for evidence in chat.ranking().query.evidence] == ["no dogs"]
+    assert [evidence.label for evidence in chat.ranking().query.evidence] == ["no dogs", "not photos from July 2007"]
 
 
 def test_looks_are_told_by_the_starters_vectors_only(scenes: Library) -> None:

@@ -43,11 +43,11 @@ def load_encoder(
         BadInput: a model of the short list was not fetched; another package's encoder cannot be imported, or is not an
             encoder; else as `load_onnx_encoder` and `load_transformers_encoder`.
     """
-    name = name if pin is not None else name_encoder(name)
     if name == "starter":
         from viewfinder.encoders.starter import StarterEncoder
 
         return StarterEncoder(head_file)
+    name = name if pin is not None else name_encoder(name)
     if head_file is not None:
         from viewfinder.encoders.tuned import put_head
 

@@ -172,8 +172,9 @@ def _match_column(gallery: Gallery, name: str, meets: Callable[[str], bool | Non
 
 
 def _find_column(gallery: Gallery, name: str) -> str | None:
-    """The column of a catalogue that is called so, in capitals or not."""
-    return next((column for column in gallery.snapshot.columns() if column.casefold() == name), None)
+    """The column that is called so, in capitals or not, and says something of a picture."""
+    named = (column for column in gallery.snapshot.columns() if column.casefold() == name)
+    return next((column for column in named if len(gallery.snapshot.column(column).rows)), None)
 
 
 def is_told_otherwise(phrase: FactPhrase, gallery: Gallery) -> bool:

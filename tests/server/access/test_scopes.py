@@ -17,7 +17,16 @@ from viewfinder.studies.extension import STUDIES
 
 OPEN = {"log_in", "log_out", "who_am_i", "live", "ready", "version"}
 ADMIN = {
-    *("feedback", "add_picture", "add_folder", "prepare_retriever", "pause_job", "resume_job", "cancel_job"),
+    *(
+        "feedback",
+        "add_picture",
+        "add_folder",
+        "describe_pictures",
+        "prepare_retriever",
+        "pause_job",
+        "resume_job",
+        "cancel_job",
+    ),
     *("list_tokens", "add_token", "revoke_token", "list_studies", "create_study", "close_study"),
     *("study_figures", "export_study", "export_study_runs", "remove_picture"),
 }

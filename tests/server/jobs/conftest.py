@@ -55,8 +55,8 @@ def colours_worker(monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
 
 
 @pytest.fixture
-def empty(tmp_path: Path) -> Library:
-    """A library without pictures."""
+def empty(tmp_path: Path, colours_worker: tuple[str, ...]) -> Library:
+    """A library of colours without pictures."""
     return Library.open(tmp_path / "library")
 
 
