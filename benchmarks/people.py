@@ -446,7 +446,13 @@ def make_dated(bench: Bench) -> tuple[Library, list[Known]]:
     listed = bench.work / f"{name}.json"
     if listed.is_file() and (bench.work / f"{name}.vf").is_dir():
         kept = json.loads(listed.read_text(encoding="utf-8"))
-        known = [Known(**{**one, "taken": datetime.fromisoformat(one["taken"])}) for one in kept]
+        known = [
+            Known(**{
+                **one, "taken": datetime.fromisoformat(one["taken"]), "camera": tuple(one["camera"]),
+                "size": tuple(one["size"]),
+            })
+            for one in kept
+        ]  # fmt: skip
         return viewfinder.open(bench.work / f"{name}.vf"), known
     source, rows = bench.open_photographs()
     matrix_nd, rng = np.asarray(source.gallery().snapshot.matrix_nd, np.float32), np.random.default_rng(SEED)
