@@ -23,8 +23,10 @@ from tests.encoders.hub_server import Hub, serving, sha256
 from tests.encoders.tiny_checkpoints import save_clip
 from viewfinder import testing
 from viewfinder.encoders import hub as ours
+from viewfinder.encoders import load_encoder
 from viewfinder.encoders.models import ListedModel, ModelFile, list_models
 from viewfinder.encoders.short_names import SHORT_NAMES
+from viewfinder.errors import BadInput
 
 WEIGHTS = "model.safetensors"
 
@@ -281,3 +283,8 @@ def test_what_would_be_chosen_of_a_listed_repository_is_what_the_list_has() -> N
     for model in list_models().values():
         paths = {file.path for file in model.files}
         assert choose_files(sorted(paths)) == (model.layout, tuple(sorted(paths)))
+
+
+def test_a_misspelt_name_lists_the_names_and_asks_no_hub() -> None:
+    with pytest.raises(BadInput, match="there is no encoder 'clpi': there are clip, .*starter; or give a folder"):
+        load_encoder("clpi")

@@ -62,7 +62,7 @@ def encoders(
 ) -> int:
     """List the encoders that there are, and what each costs.
 
-    A library is made with one: `viewfinder add FOLDER --encoder NAME`.
+    `viewfinder add --encoder NAME` makes a library with one, or adds it beside those that are there.
     """
     if get is not None:
         return _get(get, yes=yes, as_json=as_json)
@@ -81,7 +81,7 @@ def encoders(
         "memory (MiB) and recall (English, Crossmodal-3600): of the model in full precision, as Immich measured it"
     )
     if used is not None:
-        print_line(f"* is the encoder of {folder}. A library is made with one: viewfinder add FOLDER --encoder NAME")
+        print_line(f"* is the encoder of {folder}; viewfinder add --encoder NAME adds another beside it")
     return 0
 
 

@@ -67,14 +67,12 @@ def load_encoder(
     called = None if commit is None else name
     if (given := find_onnx_folder(place)) is not None:
         return load_onnx_encoder(*given, pin=pin, called=called, commit=commit)
-    try:
-        return load_transformers_encoder(
-            place.removesuffix("?torch"), pin, may_fetch=may_fetch, called=called, commit=commit
-        )
-    except BadInput as error:
-        if not is_plain:
-            raise
-        raise BadInput(f"{error}; by a name without a slash there are: {', '.join(PLUGINS.names())}") from error
+    if is_plain and pin is None and may_fetch and not Path(place).is_dir():  # nothing that the hub would know
+        known = ", ".join(PLUGINS.names())
+        raise BadInput(f"there is no encoder {name!r}: there are {known}; or give a folder, or owner/model of the hub")
+    return load_transformers_encoder(
+        place.removesuffix("?torch"), pin, may_fetch=may_fetch, called=called, commit=commit
+    )
 
 
 def name_encoder(name: str) -> str:
