@@ -286,5 +286,5 @@ def test_what_would_be_chosen_of_a_listed_repository_is_what_the_list_has() -> N
 
 
 def test_a_misspelt_name_lists_the_names_and_asks_no_hub() -> None:
-    with pytest.raises(BadInput, match="there is no encoder 'clpi': there are clip, .*starter; or give a folder"):
+    with pytest.raises(BadInput, match=r"there is no encoder 'clpi': there are clip, .*starter; or give a folder"):
         load_encoder("clpi")
