@@ -77,6 +77,9 @@ def test_a_frame_around_a_description_is_taken_away(frame: str) -> None:
         "a family stands close together for a photo",
         "people pose for a group photo",
         "a woman who holds up a framed photo",
+        "my dog:<3",
+        "my wedding: 2009",
+        "our house: red roof",
     ],
 )
 def test_a_description_stays_as_it_is(text: str) -> None:

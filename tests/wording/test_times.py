@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 from datetime import date
 
 import pytest
 
+from viewfinder.wording import times
 from viewfinder.wording.times import TimeCondition, find_times
 
 TODAY = date(2026, 11, 28)  # a Saturday
@@ -147,3 +150,20 @@ def test_a_phrase_says_where_it_stands_with_its_preposition() -> None:
 
 def test_a_long_text_is_read_in_a_time_that_grows_with_its_length() -> None:
     assert find_times("last " * 20_000 + "2007-07", TODAY)[-1].words.endswith("2007-07")
+
+
+@pytest.mark.parametrize("name", [*times._MONTHS, *times._WEEKDAYS, *times._SEASONS, *times._FEASTS])
+def test_every_name_of_a_time_is_seen_before_the_patterns_of_times_are_compiled(name: str) -> None:
+    is_seen = times._MAY_NAME_ONE.search(name.upper()) is not None
+    stands_alone = name not in times._WEEKDAYS or name.endswith("day")
+    assert is_seen or not stands_alone, "short weekdays are no times by themselves"
+
+
+def test_a_text_without_times_compiles_no_pattern_of_them() -> None:
+    code = (
+        "from datetime import date; from viewfinder.wording import times\n"
+        "times.find_times('a dog in the snow', date(2026, 11, 28)); before = set(vars(times._SINGLE))\n"
+        "times.find_times('the dog of last summer', date(2026, 11, 28)); print(set(vars(times._SINGLE)) - before)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout == "{'finditer'}\n"

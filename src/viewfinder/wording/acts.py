@@ -16,6 +16,7 @@ from itertools import pairwise
 from typing import Literal
 
 from viewfinder.wording.numbers import NUMBER_WORDS
+from viewfinder.wording.patterns import compile_late
 from viewfinder.wording.replies import is_dont_know
 
 Kind = Literal[
@@ -108,12 +109,12 @@ _PHRASES: dict[Kind, frozenset[str]] = {
     """),
 }  # fmt: skip
 # "Unclear in the fog" describes, "not sure about that" does not.
-_CONTINUES = re.compile(r"\s(?:in|by|if|whether|that (?!is\b|was\b).+|(?:from|about) (?!that$|this$|it$).+)\b")
+_CONTINUES = compile_late(r"\s(?:in|by|if|whether|that (?!is\b|was\b).+|(?:from|about) (?!that$|this$|it$).+)\b")
 
-_HESITATIONS = re.compile(
+_HESITATIONS = compile_late(
     r"^(?:(?:h+m+|u+h*m*|e+r+m*|a+h+|o+h+|well|ok|okay|so|sorry|wait|actually|hey)\b[\s,.!…-]+(?=\w))+"
 )
-_COURTESIES = re.compile(
+_COURTESIES = compile_late(
     r"(?:[\s,.!?…]+(?:please|thanks|thank you|instead|though|tho|i think|i guess|again|either|at all|sorry))*[\s.!?…]*$"
 )
 _YES, _NO = (
@@ -160,35 +161,35 @@ _CLOSE = (
 )
 _IS_CLOSE = rf"(?: {_CLOSE})?"
 
-_PICK = re.compile(rf"{_LEAD}(?:{_LIKING})?{_PLACES}{_IS_CLOSE}{_BUT}")
-_PICK_THIS = re.compile(
+_PICK = compile_late(rf"{_LEAD}(?:{_LIKING})?{_PLACES}{_IS_CLOSE}{_BUT}")
+_PICK_THIS = compile_late(
     rf"{_LEAD}(?:{_LIKING}(?:{_THIS})|(?:this|that) {_PICTURE}{_IS_CLOSE}"
     r"|(?:this|that) (?:is|was) (?:(?:the )?closest(?: one)?|(?:almost|nearly) (?:right|it|there)))"
     rf"{_BUT}"
 )
 _SIDE = r"(?:top|bottom|upper|lower|left|right|middle|centre|center)"
 _ON_SIDE = rf"(?:(?:on|at|in|to) the )(?:far |very )?{_SIDE}(?:[ -]?{_SIDE})?(?: corner| side| row)?"
-_WHICH = re.compile(
+_WHICH = compile_late(
     rf"{_LEAD}(?:{_LIKING})?(?:(?:the|that|this) )?(?:{_PICTURE} {_ON_SIDE}"
     rf"|(?:{_SIDE}[ -]{_SIDE}|left|right|far left|far right|rightmost|leftmost|upper|lower|left-hand|right-hand) "
     rf"{_PICTURE}|(?:top|bottom|upper|lower)[ -](?:left|right)){_IS_CLOSE}"
 )
-_OTHER = re.compile(rf"{_LEAD}(?:{_LIKING})?the other(?: {_PICTURE})?{_IS_CLOSE}{_BUT}")
-_MIDDLE = re.compile(rf"{_LEAD}(?:{_LIKING})?the (?:middle|central) {_PICTURE}{_IS_CLOSE}{_BUT}")
-_BACK = re.compile(
+_OTHER = compile_late(rf"{_LEAD}(?:{_LIKING})?the other(?: {_PICTURE})?{_IS_CLOSE}{_BUT}")
+_MIDDLE = compile_late(rf"{_LEAD}(?:{_LIKING})?the (?:middle|central) {_PICTURE}{_IS_CLOSE}{_BUT}")
+_BACK = compile_late(
     rf"(?:(?:go|step|move|take me) )?back (?:by )?(?P<far>{_COUNT}|a couple of|a couple)(?: (?:steps?|turns?|times))?"
     rf"|undo (?:the last |my last )?(?P<last>{_COUNT}|a couple of)(?: (?:steps?|turns?|times|things))?"
     r"|(?:undo(?: that)?|go back|back) (?P<twice>twice)"
 )
-_ASKING = re.compile(
+_ASKING = compile_late(
     r"^(?:(?:please|(?:can|could|would|will|may) (?:you|i|we)(?: please)?|let me|let's|i want to|i'd like to"
     r"|i would like to) )+(?=\w)"
 )
-_REJECT = re.compile(
+_REJECT = compile_late(
     r"(?:not|reject|remove|without|drop|hide|except|leave out|forget|(?:i )?(?:don't|do not) (?:want|like|mean)) "
     rf"{_PLACES}"
 )
-_IS_WRONG = re.compile(rf"{_PLACES} (?:is|are|was|were) (?:wrong|not (?:it|right|the one|what i (?:want|meant)))")
+_IS_WRONG = compile_late(rf"{_PLACES} (?:is|are|was|were) (?:wrong|not (?:it|right|the one|what i (?:want|meant)))")
 _PATTERNS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     ("reject", _REJECT), ("reject", _IS_WRONG), ("undo", _BACK), ("which", _WHICH), ("other", _OTHER),
     ("middle", _MIDDLE), ("pick", _PICK), ("pick", _PICK_THIS),

@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
+from viewfinder.wording.patterns import compile_late
 from viewfinder.wording.phrases import PhraseIndex
 from viewfinder.wording.questions import question_gist
 
-_ASKS_WHETHER_THERE = re.compile(
+_ASKS_WHETHER_THERE = compile_late(
     r"(?:(?:is|are|was|were) there|(?:do|can|could) you see)\s+(?:an?|any|some|the)?\s*(.+)", re.IGNORECASE
 )
-_ASKS_COLOUR = re.compile(r"(?:what|which) colou?rs? (?:is|are) (?:the|his|her|their|its)?\s*(.+)", re.IGNORECASE)
-_ASKS_QUALITY = re.compile(r"(?:is|are) (?:the|his|her|their) ([\w'’-]+) ([\w'’-]+)", re.IGNORECASE)
-_ASKS_OF_PICTURE = re.compile(r"(?:is|are|was|were)\s+(?:it|this|that|they|these|those)\b", re.IGNORECASE)
-_IN_PICTURE = re.compile(
+_ASKS_COLOUR = compile_late(r"(?:what|which) colou?rs? (?:is|are) (?:the|his|her|their|its)?\s*(.+)", re.IGNORECASE)
+_ASKS_QUALITY = compile_late(r"(?:is|are) (?:the|his|her|their) ([\w'’-]+) ([\w'’-]+)", re.IGNORECASE)
+_ASKS_OF_PICTURE = compile_late(r"(?:is|are|was|were)\s+(?:it|this|that|they|these|those)\b", re.IGNORECASE)
+_IN_PICTURE = compile_late(
     r"\s*,?\s*(?:visible\s*)?(?:in|on|of)\s+(?:the|this|that)\s+(?:picture|image|photo|scene)\b", re.IGNORECASE
 )
 

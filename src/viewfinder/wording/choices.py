@@ -5,31 +5,32 @@ from __future__ import annotations
 import re
 
 from viewfinder.conversation import Answer
+from viewfinder.wording.patterns import compile_late
 from viewfinder.wording.replies import DONT_KNOW, find_choice_meant
 
 YES_NO_CHOICES = ("yes", "no", DONT_KNOW)
 MAX_THINGS = 4
 MAX_CHOICE_WORDS = 4
 
-_LEAD = re.compile(
+_LEAD = compile_late(
     r"^(?:(?:and|so|ok|okay|well|now|also|then|please)\b[\s,]*|(?:in|on|at)\s[^,?]{1,40},\s*"
     r"|(?:can|could|would|will)\s+you\s+(?:please\s+)?(?:tell|say|describe|specify)(?:\s+me)?\s*)+",
     re.IGNORECASE,
 )
-_WHETHER = re.compile(r"(?:if|whether)\b", re.IGNORECASE)
-_AUXILIARY = re.compile(
+_WHETHER = compile_late(r"(?:if|whether)\b", re.IGNORECASE)
+_AUXILIARY = compile_late(
     r"(?:is|are|was|were|am|do|does|did|can|could|has|have|had|will|would|should|may|might|must)(?:n['’]t)?\b",
     re.IGNORECASE,
 )
-_SUBJECT = re.compile(
+_SUBJECT = compile_late(
     r"(?:it|this|that|they|these|those|he|she|you|we|there|everyone|anyone|(?:the|his|her|their|its)\s+[\w'’-]+)\b\s*",
     re.IGNORECASE,
 )
-_OR_NOT = re.compile(r"\bor\s+(?:not|no|something|anything|someone|anyone)\b", re.IGNORECASE)
-_OR = re.compile(r"\s*,?\s+or\s+", re.IGNORECASE)
-_EXISTS = re.compile(r"^(?:there|(?:you\s+)?(?:see|have)|any)\b|\b(?:any|some|more than|less than)\b", re.IGNORECASE)
-_OPENER = re.compile(r"\b(?:an?|the|in|on|at|by|with|for|from|during|near|inside|outside)\b", re.IGNORECASE)
-_GOES_ON = re.compile(r"\s(?:in|on|at|by|of|with|from|near|behind|beside|when|while)\s.*$", re.IGNORECASE)
+_OR_NOT = compile_late(r"\bor\s+(?:not|no|something|anything|someone|anyone)\b", re.IGNORECASE)
+_OR = compile_late(r"\s*,?\s+or\s+", re.IGNORECASE)
+_EXISTS = compile_late(r"^(?:there|(?:you\s+)?(?:see|have)|any)\b|\b(?:any|some|more than|less than)\b", re.IGNORECASE)
+_OPENER = compile_late(r"\b(?:an?|the|in|on|at|by|with|for|from|during|near|inside|outside)\b", re.IGNORECASE)
+_GOES_ON = compile_late(r"\s(?:in|on|at|by|of|with|from|near|behind|beside|when|while)\s.*$", re.IGNORECASE)
 
 
 def find_choices(question: str) -> tuple[str, ...]:

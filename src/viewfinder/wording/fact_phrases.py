@@ -16,9 +16,12 @@ from datetime import date
 from typing import Literal
 
 from viewfinder.wording.look_phrases import LookPhrase, find_absent, find_looks
+from viewfinder.wording.patterns import compile_late
 from viewfinder.wording.times import TimeCondition, find_times
 
-Kind = Literal["time", "person", "place", "camera", "folder", "rating", "shape", "file kind", "looks", "without"]
+Kind = Literal[
+    "time", "person", "place", "camera", "folder", "rating", "shape", "file kind", "looks", "without", "column"
+]
 NAMED: tuple[Kind, ...] = ("person", "place", "camera", "folder")
 """Kinds that are found by the names that pictures have."""
 
@@ -36,6 +39,10 @@ class FactPhrase:
 
     A negated phrase says that the fact does not hold ("not from 2011"), one that `corrects` replaces an earlier fact of
     its kind ("sorry, 2009"); the words that say so are within its characters, and those of the negation in its `words`.
+
+    One that was typed as a filter (`camera:canon`) has the name of that `filter`, and pictures for which it does not
+    hold are no results at all; `problem` says why it cannot be met, "" if it can. Of kind "column" is what is no other:
+    `column` has one of the `values`.
     """
 
     kind: Kind
@@ -46,13 +53,16 @@ class FactPhrase:
     time: TimeCondition | None = None
     is_negated: bool = False
     corrects: bool = False
+    filter: str = ""
+    column: str = ""
+    problem: str = ""
 
 
 _PICTURE = r"(?:photos?|pictures?|pics?|images?|shots?|ones?|format|orientation|mode)"
 _STARS = r"(?P<count>[1-5]|one|two|three|four|five)"
 _OR_MORE = r" or (?:more|better)|\+| and up"
 _COUNTS = {"one": "1", "two": "2", "three": "3", "four": "4", "five": "5"}
-_RATING = re.compile(
+_RATING = compile_late(
     rf"(?:(?:rated|with|having|of) )?(?:(?P<least>at least|minimum) )?{_STARS}"
     # Stars on a collar, a flag or in the sky are seen.
     rf"(?:[- ]stars(?! (?:on|around|above|over|in (?:the|his|her|its|their)) \w)|[- ]star(?= {_PICTURE}|$))"
@@ -67,7 +77,7 @@ _SHAPES = {
     "square": r"square",
     "panorama": r"panoramic|(?:(?:an? )?(?:(?:wide|long|big|broad) )?)panoramas?(?: (?:of|over)(?= ))?",
 }
-_SHAPE = re.compile("|".join(f"(?P<{shape}>{words})" for shape, words in _SHAPES.items()), re.IGNORECASE)
+_SHAPE = compile_late("|".join(f"(?P<{shape}>{words})" for shape, words in _SHAPES.items()), re.IGNORECASE)
 _KINDS = {
     "screenshot": r"screen ?shots?|screen captures?|screen grabs?",
     "RAW": r"raw (?:files?|photos?|pictures?|images?)|raws",
@@ -79,7 +89,7 @@ _KINDS = {
     "WEBP": r"webps?(?: files?| images?)?",
 }
 _KIND_GROUPS = "|".join(f"(?P<k{at}>{words})" for at, words in enumerate(_KINDS.values()))
-_KIND = re.compile(rf"(?<![\w.])(?:(?:as|in|is|are) (?:an? )?)?(?:{_KIND_GROUPS})(?!\w)", re.IGNORECASE)
+_KIND = compile_late(rf"(?<![\w.])(?:(?:as|in|is|are) (?:an? )?)?(?:{_KIND_GROUPS})(?!\w)", re.IGNORECASE)
 
 _BEFORE_NAME = {
     "person": r"(?:with|of|and|by|from|showing|for|where|when|is|me and|,)",
@@ -102,7 +112,7 @@ _NOT = (
     r"|excluding|without|minus|other than|(?:apart|aside) from|anything but)"
 )
 _NO_PICTURE = rf"(?:nothing|none|no {_PICTURE})"
-_NEGATION = re.compile(
+_NEGATION = compile_late(
     rf"(?:^|(?<=[\s,;(]))(?:(?:but|and|though|so) )?(?:(?:{_NOT}|(?:(?:with|show me|i want) )?{_NO_PICTURE})"
     rf"(?: (?:any|all|the|those|these|anything|something))?(?: of(?: the| those)?)?(?: {_PICTURE})?"
     r"(?: (?:that|which)(?: (?:is|are|was|were))?)?(?: (?:taken|shot|made|captured|photographed))?|(?P<no>no)) $",
@@ -119,12 +129,12 @@ _CORRECTING = (
     r"|the (?:year|date|day|month|time|place|camera|person|folder) (?:is|was) wrong"
     r"|not that|instead|(?:or )?rather|better|i should say|let me correct(?: that| myself)?)"
 )
-_CORRECTS = re.compile(
+_CORRECTS = compile_late(
     rf"[\s,.;:!…–-]*(?:{_SOFT}\b[\s,.;:!…–-]*)*{_CORRECTING}\b[\s,.;:!…–-]*(?:(?:{_SOFT}|{_CORRECTING})\b[\s,.;:!…–-]*)*"
     r"(?:(?:it|that|this)(?:'s| is| was)? )?",
     re.IGNORECASE,
 )
-_OPENS_CORRECTION = re.compile(
+_OPENS_CORRECTION = compile_late(
     rf"(?:{_SOFT}[\s,.;:!…]+)*(?:(?:no|nope|sorry|oops|wait|actually|correction)\s*[,.;:!…]|sorry\b|i meant?\b)",
     re.IGNORECASE,
 )

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from viewfinder.wording.patterns import compile_late
+
 _NUMBER = r"(-?[\d.,]*\d)"
-_RANGE = re.compile(
+_RANGE = compile_late(
     rf"(?:(?P<below>under|below|before|less than)\s+)?{_NUMBER}"
     rf"(?:\s+(?:(?P<above>(?:or|and) (?:more|later))|(?P<to>to|up to)\s+{_NUMBER}))?"
 )
@@ -41,11 +43,11 @@ _CODES = (
 _SIGNS = r"(?:US|CA|AU|NZ|HK|[ACSR])\$|kr\.?|zł|Kč|Ft|lei|лв\.?|руб\.?|Rs\.?|S?Fr\.|TL|RM|Rp"
 _CURRENCY = rf"(?:{_CODES}|{_SIGNS}|[^\w\s.,'’-])"
 _DIGITS = r"-?(?:\d{1,3}(?:[ \u00a0\u202f'’]\d{3})+(?:[.,]\d+)?|[\d.,]*\d)"
-_AMOUNT = re.compile(
+_AMOUNT = compile_late(
     rf"(?P<before>{_CURRENCY})?\s?(?P<digits>{_DIGITS})(?:[.,][-–—]{{0,2}})?\s?(?P<after>{_CURRENCY})?", re.IGNORECASE
 )
-_GROUPED = re.compile(r"-?[1-9]\d{0,2}(?:(?:,\d{2,3})*,\d{3}(?:\.\d+)?|(?:\.\d{3})+,\d+|(?:\.\d{3}){2,})")
-_SPACED = re.compile(r"[ \u00a0\u202f'’]")
+_GROUPED = compile_late(r"-?[1-9]\d{0,2}(?:(?:,\d{2,3})*,\d{3}(?:\.\d+)?|(?:\.\d{3})+,\d+|(?:\.\d{3}){2,})")
+_SPACED = compile_late(r"[ \u00a0\u202f'’]")
 
 
 def to_number(text: str) -> float | None:
@@ -71,10 +73,10 @@ def to_number(text: str) -> float | None:
         return None
 
 
-_THOUSANDS_OR_DECIMALS = re.compile(r"(?<![\d.,])([1-9]\d{0,2})([.,])(\d{3})(?![\d.,])")
-_ENGLISH = re.compile(r"\d,\d{3}\.\d|(?<![\d.,])\d+\.(?:\d{1,2}|\d{4,})(?![\d.,])")
-_EUROPEAN = re.compile(r"\d\.\d{3},\d|(?<![\d.,])\d+,(?:\d{1,2}|\d{4,})(?![\d.,])|[.]\d{3}[.]\d{3}")
-_THREE_DECIMALS = re.compile(r"BHD|IQD|JOD|KWD|LYD|OMR|TND", re.IGNORECASE)
+_THOUSANDS_OR_DECIMALS = compile_late(r"(?<![\d.,])([1-9]\d{0,2})([.,])(\d{3})(?![\d.,])")
+_ENGLISH = compile_late(r"\d,\d{3}\.\d|(?<![\d.,])\d+\.(?:\d{1,2}|\d{4,})(?![\d.,])")
+_EUROPEAN = compile_late(r"\d\.\d{3},\d|(?<![\d.,])\d+,(?:\d{1,2}|\d{4,})(?![\d.,])|[.]\d{3}[.]\d{3}")
+_THREE_DECIMALS = compile_late(r"BHD|IQD|JOD|KWD|LYD|OMR|TND", re.IGNORECASE)
 
 
 def settle_separators(values: Sequence[str]) -> list[str]:
@@ -106,7 +108,7 @@ def settle_separators(values: Sequence[str]) -> list[str]:
     ]
 
 
-ISO_DATE = re.compile(r"(\d{4})-\d\d(?:-\d\d.*)?")
+ISO_DATE = compile_late(r"(\d{4})-\d\d(?:-\d\d.*)?")
 
 
 def parse_number(value: str) -> float | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 from viewfinder.wording.spelling import Correction
@@ -10,20 +11,40 @@ from viewfinder.wording.spelling import Correction
 
 @dataclass(frozen=True)
 class SaidFact:
-    """A fact in a sentence ("in July 2007", a time), and how many pictures it holds for."""
+    """A fact in a sentence ("in July 2007", a time), and how many pictures it holds for.
+
+    `is_filter`: it was typed as one (`camera:canon`), so that nothing else is a result. `without`: what to say instead
+    of the sentence to take it away, "" if nothing would be left; None: no words say that.
+    """
 
     words: str
     kind: str
     pictures: int
+    is_filter: bool = False
+    without: str | None = None
+
+
+@dataclass(frozen=True)
+class SaidWord:
+    """A word of the description, and what to say instead of the sentence to take it away (see `SaidFact`)."""
+
+    text: str
+    without: str | None = None
 
 
 @dataclass(frozen=True)
 class SaidReading:
-    """The reading of what was said last: `content` is compared with pictures, facts are looked up."""
+    """The reading of what was said last: `content` is compared with pictures, facts are looked up.
+
+    `words` are those of the content that can be taken away; `as_typed` has for each correction the sentence that is
+    read without it.
+    """
 
     content: str
     corrections: tuple[Correction, ...] = ()
     facts: tuple[SaidFact, ...] = ()
+    words: tuple[SaidWord, ...] = ()
+    as_typed: tuple[str | None, ...] = ()
 
     def describe(self) -> str:
         """One line for people.
@@ -40,8 +61,21 @@ class SaidReading:
         """The same for programs."""
         return {
             "content": self.content,
-            "corrections": [{"typed": one.typed, "read": one.read} for one in self.corrections],
-            "facts": [{"words": one.words, "kind": one.kind, "pictures": one.pictures} for one in self.facts],
+            "words": [{"text": one.text, "without": one.without} for one in self.words],
+            "corrections": [
+                {"typed": one.typed, "read": one.read, "without": typed}
+                for one, typed in zip_longest(self.corrections, self.as_typed[: len(self.corrections)])
+            ],
+            "facts": [
+                {
+                    "words": one.words,
+                    "kind": one.kind,
+                    "pictures": one.pictures,
+                    "filter": one.is_filter,
+                    "without": one.without,
+                }
+                for one in self.facts
+            ],
         }
 
 

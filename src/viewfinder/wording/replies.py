@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
+from viewfinder.wording.patterns import compile_late
+
 _TAIL = r"(?:\s+(?:from|that|if|whether|for sure|in|by|about)\b.*)?"
 _REST = r"(?:\s+(?:it|that|this|more|anything|any|else|details?|exactly|now|right|what|of|further|other|anymore))*"
 _WHAT = r"\s+(?:the\s+(?:colou?r|year|date|day|place|name|exact\s+\w+)|what|which|where|who|how|if|whether|when)\b.*"
-_DONT_KNOW = re.compile(
+_DONT_KNOW = compile_late(
     r"(?:(?:no|sorry|well|oh|hm+|um+|uh|honestly|actually|ok|okay|so)\b[\s,.…]+(?=\w))*"
     r"(?:(?:i|it is|it's|i'm|i am|that is|that's|we|it|that)\s+)?(?:(?:really|honestly|just|actually|simply)\s+)*"
     r"(?:(?:can't|cant|cannot|can not|unable to|not able to|hard to|difficult to|impossible to)\s+(?:really\s+)?"
@@ -48,7 +50,7 @@ def is_dont_know(text: str) -> bool:
     return not plain or _DONT_KNOW.fullmatch(plain) is not None
 
 
-_DENIES_PRESENCE = re.compile(r"(?:no|none|nothing|nope|nobody|i (?:don't|do not|can't))\b", re.IGNORECASE)
+_DENIES_PRESENCE = compile_late(r"(?:no|none|nothing|nope|nobody|i (?:don't|do not|can't))\b", re.IGNORECASE)
 
 
 def denies_presence(text: str) -> bool:
@@ -60,7 +62,7 @@ def denies_presence(text: str) -> bool:
     return _DENIES_PRESENCE.match(text) is not None
 
 
-_UNCERTAIN = re.compile(
+_UNCERTAIN = compile_late(
     r"\b(?:uncertain|unsure|unknown|unclear|not (?:sure|certain|clear|known|say|said|specified))\b", re.IGNORECASE
 )
 
@@ -84,7 +86,7 @@ NO_VALUES = frozenset({SOMETHING_ELSE, NOTHING_OF_THESE})
 CANT_TELL = ("i can't tell", "can't tell", "i can't tell from the picture", "hard to say")
 """Ways to say so of something that a picture does not show."""
 
-_DENIAL = re.compile(r"^(?:no|none|nothing|neither|nobody|nowhere|never|not|there (?:is|are) no)\b")
+_DENIAL = compile_late(r"^(?:no|none|nothing|neither|nobody|nowhere|never|not|there (?:is|are) no)\b")
 
 
 def is_denial(text: str) -> bool:
@@ -133,7 +135,7 @@ def find_choice_meant(text: str, choices: Iterable[str]) -> str | None:
 
 
 _NTH = {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "last": -1}
-_NAMED = re.compile(
+_NAMED = compile_late(
     rf"(?:the )?(?P<nth>{'|'.join(_NTH)}) (?:choice|answer|option)"
     r"|(?:the )?(?:choice|option|answer) (?:#|number )?(?P<number>\d{1,2})"
     r"|(?:(?:the )?(?:choice|option|answer) )?\(?(?P<letter>[a-z])\)?",

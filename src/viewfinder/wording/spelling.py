@@ -24,6 +24,10 @@ ones, letters may only be swapped."""
 SWAPPED_GAIN = 0.7
 """Swapped letters are likelier than others of this many powers of ten in how often the word is said."""
 
+QUOTED_WORD = re.compile(r"[\"“„]([^\W\d_]+(?:['’][^\W\d_]+)?)[\"“”]")
+"""A single word that stands in quotation marks: it is meant as it is typed."""
+
+_QUOTED = re.compile(r"[\"“„][^\"“”„]{1,200}[\"“”]")
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 
 
@@ -41,7 +45,7 @@ def correct_spelling(
     """The text with its misspelt words replaced, and what was replaced.
 
     `is_known`: whether there is such a word in lower case. `share_of`: log10 of the share of descriptions that have a
-    word, None if none has it; only such words are put in the place of others.
+    word, None if none has it; only such words are put in the place of others. What stands in quotation marks is left.
 
     >>> shares = {"dog": -0.8, "bicycle": -1.5, "grass": -1.0}
     >>> correct_spelling("a dgo on a bycicle", {"a", "on", *shares}.__contains__, shares.get)
@@ -53,8 +57,12 @@ def correct_spelling(
     if strange >= MIN_STRANGE_WORDS and 2 * strange > len(words):
         return text, ()  # another language, in which nothing is misspelt
 
+    quoted = [found.span() for found in _QUOTED.finditer(text)]
+
     def correct(found: re.Match[str]) -> str:
         word = found[0]
+        if any(start < found.start() < end for start, end in quoted):
+            return word
         meant = find_meant_word(word.lower(), is_known, share_of)
         if meant is None:
             return word
