@@ -255,7 +255,13 @@ assert run(['find', 'a dog', '--library', library, '--json']) == 0
 
 
 @pytest.mark.afresh
-@pytest.mark.parametrize("name", ["siglip of transformers.js", "clip of immich", "clip of rclip"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "clip of immich",
+        *(pytest.param(name, marks=pytest.mark.long) for name in ("siglip of transformers.js", "clip of rclip")),
+    ],
+)
 def test_pictures_are_added_and_found_without_torch(name: str, folders: dict[str, Path], tmp_path: Path) -> None:
     tiny_pictures(tmp_path / "pictures", 5)
     given = [str(folders[name]), str(tmp_path / "pictures"), str(tmp_path / "library")]

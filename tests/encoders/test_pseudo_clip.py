@@ -38,6 +38,7 @@ def test_its_likeness_is_a_line_in_the_starters() -> None:
 
 @pytest.mark.data
 @pytest.mark.skipif(not DATA.is_dir(), reason=f"{DATA} is not there")
+@pytest.mark.long
 def test_photographs_have_the_statistics_of_clip() -> None:
     found = [one for some in read_photographs(DATA, "choose").values() for one in some][::10]
     starter = StarterEncoder()

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
+from io import BytesIO
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from viewfinder.encoders import Encoder, load_encoder
 from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.encoders.starter.encoder import (
     BATCH,
+    EIGHTH,
     MAX_TOKENS,
     NAMES,
     NETWORK,
@@ -39,7 +41,7 @@ from viewfinder.encoders.starter.encoder import (
     share_pictures,
 )
 from viewfinder.errors import EncoderMismatch
-from viewfinder.pictures import Stretch
+from viewfinder.pictures import Limits, Stretch, decode, list_former_fits
 from viewfinder.testing import COLOURS, draw_halves
 
 pytestmark = pytest.mark.slow
@@ -93,7 +95,7 @@ def test_the_starter_is_the_encoder_of_that_name(encoder: StarterEncoder) -> Non
     assert isinstance(encoder, Encoder)
     assert encoder.raw_version == RAW_VERSION
     assert encoder.version.startswith(f"{RAW_VERSION}-")
-    assert encoder.fit == Stretch(SIDE)
+    assert encoder.fit == Stretch(SIDE, eighth=EIGHTH)
 
 
 def test_pictures_have_raw_vectors_regions_and_a_place_in_the_shared_space(encoder: StarterEncoder) -> None:
@@ -128,6 +130,24 @@ def test_pictures_are_shared_evenly_among_cores() -> None:
     assert sizes(2 * BATCH + 2, 2) == [5, 5, 5, 3]  # not 8, 8, 2
     assert sizes(3, 2) == [2, 1]
     assert sizes(0, 2) == []
+
+
+def test_vectors_of_12_megapixels_are_near_those_of_an_earlier_viewfinder(encoder: StarterEncoder) -> None:
+    small = [draw_halves("red", "green"), draw_halves("blue", "yellow")]
+    rng = np.random.default_rng(0)
+    spots = rng.integers(0, 256, (24, 32, 3), dtype=np.uint8)
+    small.append(np.asarray(Image.fromarray(spots).resize((640, 480), Image.Resampling.BICUBIC)))
+    [former] = list_former_fits(encoder.fit)
+    now, before = [], []
+    for pixels in small:
+        packed = BytesIO()
+        Image.fromarray(pixels).resize((4000, 3000), Image.Resampling.BICUBIC).save(packed, "JPEG")
+        now.append(decode(packed.getvalue(), limits=Limits(), fit=encoder.fit).pixels)
+        before.append(decode(packed.getvalue(), limits=Limits(), fit=former).pixels)
+    raw_now, raw_before = encoder.pictures(now).global_bd, encoder.pictures(before).global_bd
+    raw_cosines = (raw_now * raw_before).sum(1) / np.linalg.norm(raw_now, axis=1) / np.linalg.norm(raw_before, axis=1)
+    assert raw_cosines.min() > 0.999
+    assert (encoder.project(raw_now) * encoder.project(raw_before)).sum(1).min() > 0.997
 
 
 def test_no_pictures_and_no_words_are_empty_blocks(encoder: StarterEncoder) -> None:

@@ -29,7 +29,7 @@ from transformers.models.siglip2.image_processing_pil_siglip2 import Siglip2Imag
 
 from tests.encoders.tiny_checkpoints import VISION, edit_json, save_blip, save_clip, save_siglip, save_siglip2
 from viewfinder.encoders.base import Encoder, Pixels, grid_boxes
-from viewfinder.encoders.checkpoints import pool_regions
+from viewfinder.encoders.families import pool_regions
 from viewfinder.encoders.families.clip import CLIP
 from viewfinder.encoders.scale import find_temperature
 from viewfinder.encoders.transformers import TransformersEncoder, load_transformers_encoder

@@ -187,7 +187,10 @@ def count_found(folder: Path) -> int:
     return len(Library.open(folder, create=False).find("a dog", n=100))
 
 
-@pytest.mark.parametrize("change", [*HARMLESS, *HARMFUL])
+@pytest.mark.parametrize(
+    "change",
+    [*HARMFUL, *(pytest.param(change, marks=pytest.mark.long) for change in HARMLESS)],
+)
 def test_no_photograph_vanishes_when_files_of_the_model_change(change: str, home: Path) -> None:
     ({**HARMLESS, **HARMFUL})[change](home / "clip")
     more = tiny_pictures(home / "more", 9)  # five of them are there already
@@ -306,7 +309,7 @@ def test_a_model_that_was_moved_is_named_anew_and_another_one_is_refused(home: P
 def test_weights_that_are_as_they_were_pinned_are_not_hashed_again(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = read_settings(home / "library/library.json")
     with monkeypatch.context() as patch:
-        patch.setattr("viewfinder.encoders.checkpoints.hash_arrays", None)
+        patch.setattr("viewfinder.encoders.checkpoint_versions.hash_arrays", None)
         assert load_transformers_encoder(settings.encoder, settings.pin).version == settings.space
         touch_all(home / "clip")  # other times: the bytes are looked at, and are the same
         assert load_transformers_encoder(settings.encoder, settings.pin).version == settings.space

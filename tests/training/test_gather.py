@@ -146,6 +146,7 @@ def _close(ours: Mapping[str, Tensor], theirs: Mapping[str, Tensor]) -> bool:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_two_processes_with_halves_are_one_with_the_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script, one, two = tmp_path / "train.py", tmp_path / "one", tmp_path / "two"
     script.write_text(SCRIPT)

@@ -1,143 +1,39 @@
-"""Checkpoints of vision-language models: found, checked, loaded strictly, identified.
+"""Checkpoints of vision-language models, loaded strictly and checked.
 
-A checkpoint is a hub name or a local folder: of transformers, of open_clip, or of sentence-transformers around a CLIP.
-Every failure becomes one line of `BadInput` (it cannot be loaded) or `EncoderMismatch` (its numbers are not those of
-the model that it claims to be). What distinguishes the architectures is in `families`; `transformers.py` here does the
-rest.
-
-How a region's vector is made: the patch tokens of the last layer are averaged in each cell of a 6 x 6 grid, and each
-average takes the path of the global vector, which each family defines.
+Where they lie is in `checkpoint_sources.py`, what identifies them in `checkpoint_versions.py`, what distinguishes the
+architectures in `families`, and how they see and read in `transformers.py`. Every failure becomes one line of
+`BadInput` (it cannot be loaded) or `EncoderMismatch` (its numbers are not those of the model that it claims to be).
 
 In torch.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
-import logging
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from importlib import import_module
-from pathlib import Path, PurePosixPath
 from typing import Any
 
 import torch
 
-from viewfinder.encoders.families import FAMILIES, OPEN_CLIP, Family, encode_regions, open_clip, pool_regions
-from viewfinder.encoders.origins import Origin, Pin, find_pinned_weights, hash_arrays
-from viewfinder.errors import BadInput, EncoderMismatch, ViewfinderError
-
-__all__ = [
-    "Checkpoint",
-    "CheckpointSource",
-    "encode_regions",
-    "explain_failures",
-    "find_checkpoint",
-    "load_checkpoint",
-    "load_tokenizer",
-    "load_whole",
-    "pool_regions",
-    "silence_transformers",
-]
-
-Network = Any
-"""A transformers model: its towers are attributes, which torch types as `Tensor | Module`."""
-
-RECIPE = "2"
-"""Part of every version: increase it when the code here computes other numbers from the same files."""
-
-FORMER_RECIPE = "1"
-"""Part of the versions of earlier viewfinders, which were of the bytes of files."""
-
-WITHOUT_NUMBERS = ("initializer", "drop", "label_smoothing", "use_cache", "logit_scale_init", "tie_")
-"""Fields of an architecture's configuration that change no number of a trained model begin so, or have this in them."""
-
-WITHOUT_PIXELS = ("data_format", "input_data_format", "device", "return_tensors", "disable_grouping", "do_convert_rgb")
-"""Settings of image processors that change no number: pictures are RGB already."""
-
-PIXEL_SWITCHES = {
-    "do_resize": ("size", "resample", "default_to_square"),
-    "do_center_crop": ("crop_size",),
-    "do_rescale": ("rescale_factor",),
-    "do_normalize": ("image_mean", "image_std"),
-    "do_pad": ("pad_size",),
-}
-"""Settings of image processors that count only if another one is on."""
-
-WEIGHT_FILES = (
-    "model.safetensors",
-    "model.safetensors.index.json",
-    "pytorch_model.bin",
-    "pytorch_model.bin.index.json",
-    *open_clip.WEIGHT_FILES,
+from viewfinder.encoders.checkpoint_sources import (
+    CheckpointSource,
+    explain_failures,
+    find_checkpoint,
+    silence_transformers,
 )
-"""The files that transformers looks for, in its order; then those of open_clip."""
-
-TOKENIZER_FILES = ("tokenizer.json", "vocab.json", "vocab.txt", "spiece.model", "tokenizer.model")
-"""The files of a tokenizer; the first that exists counts (`merges.txt` goes with `vocab.json`)."""
+from viewfinder.encoders.checkpoint_versions import (
+    TOKENIZER_FILES,
+    compute_version,
+    hash_all_files,
+    hash_weights,
+    list_weight_files,
+)
+from viewfinder.encoders.families import FAMILIES, OPEN_CLIP, Family, open_clip
+from viewfinder.encoders.origins import Origin, Pin, find_pinned_weights
+from viewfinder.errors import BadInput, EncoderMismatch
 
 PROCESSOR = "the image processor (preprocessor_config.json)"
-
-SETTING_FILES = (
-    "config.json", "preprocessor_config.json", "processor_config.json", "tokenizer_config.json", open_clip.SETTINGS,
-)  # fmt: skip
-
-
-@dataclass(frozen=True)
-class CheckpointSource:
-    """The place of a checkpoint: a folder (or a .gguf file in it), or a name on the hub."""
-
-    name: str
-    folder: Path | None
-    commit: str | None = None  # on the hub: as pinned, or once a config was read
-    gguf: str | None = None
-    may_fetch: bool = True  # from the hub; else what is in its cache
-
-    @property
-    def location(self) -> str:
-        """The name or path that transformers is given."""
-        return self.name if self.folder is None else str(self.folder)
-
-    @property
-    def called(self) -> str:
-        """The name by which the user knows it."""
-        return self.location if self.gguf is None else f"{self.location}/{self.gguf}"
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """Arguments of every `from_pretrained`: a folder never asks the hub, foreign code is never run."""
-        own = {"local_files_only": self.is_local, "trust_remote_code": False, "revision": self.commit}
-        return own if self.gguf is None else {**own, "gguf_file": self.gguf}
-
-    @property
-    def is_local(self) -> bool:
-        """Whether nothing is fetched."""
-        return self.folder is not None or not self.may_fetch
-
-    @property
-    def way_out(self) -> str:
-        """Advice for a user where something cannot be loaded."""
-        if self.folder is None and not self.may_fetch:
-            return f"if it is a folder, `viewfinder encoder move {self.name} FOLDER` says where it lies"
-        if self.folder is not None:
-            return "give a complete folder, as save_pretrained of the model and what prepares its inputs write it"
-        return "check the name and the network (and HF_HUB_OFFLINE), or give a local folder"
-
-    def file(self, name: str) -> Path | None:
-        """One file of the checkpoint, fetched if necessary; None if there is none (or, offline, none cached)."""
-        from transformers.utils.hub import cached_file
-
-        found = cached_file(
-            self.location,
-            name,
-            revision=self.commit,
-            local_files_only=self.is_local,
-            _raise_exceptions_for_missing_entries=False,
-            _raise_exceptions_for_connection_errors=False,
-        )
-        return None if found is None else Path(found)
 
 
 @dataclass(frozen=True)
@@ -148,7 +44,7 @@ class Checkpoint:
     version: str
     family: Family
     config: Any
-    network: Network
+    network: Any
     pixels: Any
     tokenizer: Any
     origin: Origin
@@ -157,7 +53,7 @@ class Checkpoint:
     def former_versions(self) -> tuple[str, ...]:
         """The versions under which earlier viewfinders knew it; they read all its files."""
         with explain_failures(self.source, "the files"):
-            return (_hash_all_files(self.source),)
+            return (hash_all_files(self.source),)
 
 
 def load_checkpoint(
@@ -196,71 +92,13 @@ def load_checkpoint(
         tokenizer = _load_tokenizer(source, model_type)
         _check_parts(source, family, network.config, pixels, tokenizer)
         with explain_failures(source, "the files"):
-            files = _list_weight_files(source)
-            weights = find_pinned_weights(pin, files) or _hash_weights(network)
-            version = _compute_version(model_type, weights, network.config, pixels, tokenizer)
+            files = list_weight_files(source)
+            weights = find_pinned_weights(pin, files) or hash_weights(network)
+            version = compute_version(model_type, weights, network.config, pixels, tokenizer)
     # A folder of the hub's cache is not the user's: another machine has the same commit elsewhere.
     origin = Origin(None if source.commit else source.folder, source.commit, files, weights)
     name = f"{model_type}:{source.name}"
     return Checkpoint(name, version, family, network.config, network, pixels, tokenizer, origin, source)
-
-
-def find_checkpoint(name_or_path: str, pin: Pin | None = None) -> CheckpointSource:
-    """A folder if there is one of that name, else a name on the hub; with a `pin`, what it says.
-
-    Raises:
-        BadInput: it is a file, a folder that does not exist, or not a possible name.
-    """
-    if pin is not None and pin.folder is None and pin.commit is not None:
-        return CheckpointSource(name_or_path, None, pin.commit)
-    path = Path(name_or_path).expanduser()
-    if not name_or_path:
-        raise BadInput("the encoder's name is empty: give a model folder, or a hub name such as owner/model")
-    if path.is_dir():
-        inner = path if (path / "config.json").is_file() else _find_inner(path)
-        return CheckpointSource(path.resolve().name, inner)
-    if path.is_file():
-        raise BadInput(f"{path} is a file: give the model folder around it, or a hub name such as owner/model")
-    if name_or_path.startswith(("/", ".", "~")) or name_or_path.count("/") > 1 or "\\" in name_or_path:
-        raise BadInput(f"there is no folder {path}: give a model folder, or a hub name such as owner/model")
-    return CheckpointSource(name_or_path, None)
-
-
-def _find_inner(folder: Path) -> Path:
-    """Where the model lies in a folder without a config.json: of open_clip, or of sentence-transformers.
-
-    Raises:
-        BadInput: there is none, or none that can be used; the line says what is there instead.
-    """
-    if (folder / open_clip.SETTINGS).is_file():
-        return folder
-    if (folder / MODULES).is_file():
-        return _find_module(folder)
-    if any((folder / name).is_file() for name in open_clip.WEIGHT_FILES):
-        raise BadInput(f"{folder} has weights of open_clip, and no {open_clip.SETTINGS}: fetch that file too")
-    raise BadInput(f"{folder} is no model folder (no config.json): give the folder that save_pretrained wrote")
-
-
-MODULES = "modules.json"
-
-
-def _find_module(folder: Path) -> Path:
-    """The folder of the CLIP in a model of sentence-transformers, which lists its parts in modules.json."""
-    try:
-        listed = json.loads((folder / MODULES).read_text(encoding="utf-8"))
-        parts = [(str(one["type"]).rpartition(".")[2], str(one.get("path", ""))) for one in listed]
-    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-        raise BadInput(f"{folder}/{MODULES} cannot be read ({type(error).__name__}): fetch the folder again") from error
-    places = [path for kind, path in parts if kind == "CLIPModel"]
-    if len(parts) != 1 or not places or ".." in PurePosixPath(places[0]).parts:
-        kinds = ", ".join(kind for kind, _ in parts[:5]) or "nothing"
-        raise BadInput(
-            f"{folder} is a model of sentence-transformers of {kinds}: "
-            "only one of a CLIPModel alone reads pictures and words"
-        )
-    if not (folder / places[0] / "config.json").is_file():
-        raise BadInput(f"{folder} is not whole ({places[0]}/config.json is missing): fetch the folder again")
-    return folder / places[0]
 
 
 def _read_model_type(source: CheckpointSource) -> tuple[str, CheckpointSource]:
@@ -301,7 +139,7 @@ def _explain_typeless(source: CheckpointSource, data: Mapping[str, Any]) -> str:
     return "its config.json names no model_type, so it is none that transformers wrote"
 
 
-def _load_open_clip(source: CheckpointSource) -> tuple[Network, Any]:
+def _load_open_clip(source: CheckpointSource) -> tuple[Any, Any]:
     """The CLIP in a folder of open_clip, and what prepares pictures for it.
 
     Raises:
@@ -321,7 +159,7 @@ def _load_open_clip(source: CheckpointSource) -> tuple[Network, Any]:
             f"{source.called} has no weights (none of {', '.join(open_clip.WEIGHT_FILES)}): {source.way_out}"
         )
     with explain_failures(source, "the weights"):
-        network: Network = CLIPModel(config)
+        network: Any = CLIPModel(config)
         given, wanted = open_clip.convert_weights(open_clip.read_weights(files[0])), network.state_dict()
         shapes = {key for key in given.keys() & wanted.keys() if given[key].shape != wanted[key].shape}
         fitting = {key: given[key].float() for key in given.keys() & wanted.keys() - shapes}
@@ -339,7 +177,7 @@ def _load_open_clip(source: CheckpointSource) -> tuple[Network, Any]:
     return network.eval(), pixels
 
 
-def _load_network(source: CheckpointSource, family: Family) -> Network:
+def _load_network(source: CheckpointSource, family: Family) -> Any:
     """The model in evaluation mode, in f32 whatever the file holds.
 
     Raises:
@@ -430,178 +268,3 @@ def _check_parts(source: CheckpointSource, family: Family, config: Any, pixels: 
     if made[-len(wanted) :] != wanted:
         what = f"{source.location}: the image processor makes inputs of {made}, the model wants {wanted}"
         raise EncoderMismatch(f"{what}; they belong to different models: {source.way_out}")
-
-
-def _compute_version(model_type: str, weights: str, config: Any, pixels: Any, tokenizer: Any) -> str:
-    """16 hex digits: a hash over what makes the numbers, as it was loaded, however the files hold it."""
-    parts = {
-        "recipe": RECIPE,
-        "model": model_type,
-        "weights": weights,
-        "config": _list_config(config),
-        "pixels": _list_pixel_settings(pixels),
-        "tokenizer": _list_tokenizer(tokenizer),
-    }
-    text = json.dumps(parts, sort_keys=True, default=str)
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
-
-
-def _hash_weights(network: Network) -> str:
-    """A hash of all weights by name, in single precision as they compute."""
-    return hash_arrays([(name, tensor.detach().contiguous().numpy()) for name, tensor in network.state_dict().items()])
-
-
-def _list_config(config: Any) -> dict[str, Any]:
-    """The fields that the architecture's own configuration has; what else a file says is read by nothing."""
-    from transformers import PretrainedConfig
-
-    general = set(PretrainedConfig().to_dict())
-    found: dict[str, Any] = {}
-    for name in sorted(set(type(config)().to_dict()) - general):
-        value = getattr(config, name, None)
-        if isinstance(value, PretrainedConfig):
-            found[name] = _list_config(value)
-        elif not any(part in name for part in WITHOUT_NUMBERS):
-            found[name] = value
-    return found
-
-
-def _list_pixel_settings(pixels: Any) -> dict[str, Any]:
-    """The settings with which an image processor makes numbers of pixels."""
-    names = {name for kind in type(pixels).__mro__ for name in _list_kwargs(kind)} - set(WITHOUT_PIXELS)
-    found = {name: value for name in names if (value := getattr(pixels, name, None)) is not None}
-    for switch, switched in PIXEL_SWITCHES.items():
-        if not found.get(switch):
-            found = {name: value for name, value in found.items() if name not in (switch, *switched)}
-    plain = {name: _to_plain(value) for name, value in found.items()}
-    return {**plain, "class": type(pixels).__name__.removesuffix("Pil").removesuffix("Fast")}
-
-
-def _list_kwargs(kind: type) -> tuple[str, ...]:
-    return tuple(getattr(kind.__dict__.get("valid_kwargs"), "__annotations__", ()))
-
-
-def _to_plain(value: Any) -> Any:
-    """Numbers as JSON has them: sizes may be mappings of their own kind, means tuples or lists."""
-    if isinstance(value, bool | str):
-        return value
-    if isinstance(value, int | float):
-        return float(value)
-    if isinstance(value, Mapping) or hasattr(value, "items"):
-        return {str(name): _to_plain(one) for name, one in value.items() if one is not None}
-    return [_to_plain(one) for one in value]
-
-
-def _list_tokenizer(tokenizer: Any) -> dict[str, Any]:
-    """What a tokenizer makes tokens with: its words, merges and rules, and how it pads and ends a text."""
-    found: dict[str, Any] = {
-        "vocabulary": sorted(tokenizer.get_vocab().items(), key=lambda item: (item[1], item[0])),
-        "pad": tokenizer.pad_token_id,
-        "padding": tokenizer.padding_side,
-        "truncation": tokenizer.truncation_side,
-        "length": min(int(tokenizer.model_max_length), 1 << 20),
-        "inputs": sorted({"input_ids", "attention_mask"}.intersection(tokenizer.model_input_names)),
-    }
-    if not tokenizer.is_fast:
-        return {**found, "class": type(tokenizer).__name__}
-    rules = json.loads(tokenizer.backend_tokenizer.to_str())
-    model = {name: value for name, value in rules["model"].items() if name != "vocab"}
-    steps = {name: rules.get(name) for name in ("normalizer", "pre_tokenizer", "post_processor")}
-    # By the order of their scores, not of their numbers, pieces of a unigram model are chosen.
-    scores = rules["model"].get("vocab") if isinstance(rules["model"].get("vocab"), list) else None
-    return {**found, "model": model, "scores": scores, **steps}
-
-
-def _list_weight_files(source: CheckpointSource) -> dict[str, Path]:
-    """The files of the weights by their names, without the list of shards."""
-    weights = next(name for name in WEIGHT_FILES if source.file(name))
-    names = [weights]
-    if weights.endswith(".index.json") and (index := source.file(weights)):
-        names = sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
-    return {name: path for name in names if (path := source.file(name)) is not None}
-
-
-def _hash_all_files(source: CheckpointSource) -> str:
-    """16 hex digits over the bytes of all files, as earlier viewfinders named a space."""
-    digest = hashlib.blake2b(FORMER_RECIPE.encode(), digest_size=8)
-    tokenizer, weights = (
-        next(name for name in candidates if source.file(name)) for candidates in (TOKENIZER_FILES, WEIGHT_FILES)
-    )
-    names = [*SETTING_FILES, tokenizer, *(["merges.txt"] if tokenizer == "vocab.json" else []), weights]
-    if weights.endswith(".index.json") and (index := source.file(weights)):
-        names += sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))  # the shards
-    for path in filter(None, map(source.file, names)):
-        with path.open("rb") as stream:
-            part = hashlib.file_digest(stream, lambda: hashlib.blake2b(digest_size=16))
-        digest.update(f"{path.name}\0{part.hexdigest()}\n".encode())
-    return digest.hexdigest()
-
-
-def load_tokenizer(source: CheckpointSource, **tokens: str) -> Any:
-    """Loads a tokeniser that is one file and knows these tokens; each, "sep" for example, comes with its display name.
-
-    Raises:
-        BadInput: there is none, or not of that kind.
-    """
-    from transformers import AutoTokenizer
-
-    with explain_failures(source, "the tokeniser"), silence_transformers():
-        if source.folder is not None and source.gguf is None and not any(map(source.file, TOKENIZER_FILES)):
-            # transformers would make an empty one, which cuts every text alike.
-            raise BadInput(
-                f"{source.called}: has no tokeniser (none of {', '.join(TOKENIZER_FILES)}): {source.way_out}"
-            )
-        found: Any = AutoTokenizer.from_pretrained(source.location, **source.options)
-    if not found.is_fast or any(getattr(found, f"{name}_token_id") is None for name in tokens):
-        wanted = f"no tokenizer.json with {' and '.join(tokens.values())}"
-        raise BadInput(f"{source.called}: its tokeniser has {wanted}: {source.way_out}")
-    return found
-
-
-def load_whole(kind: Any, source: CheckpointSource, part: str, saved_from: str, **options: Any) -> Any:
-    """Loads a transformers model in single precision, with no weights missing except a pooler's.
-
-    Raises:
-        BadInput: no weights, or some are missing; `saved_from`: what has them all.
-    """
-    with explain_failures(source, part), silence_transformers():
-        found, report = kind.from_pretrained(
-            source.location, **source.options, **options, dtype=torch.float32, output_loading_info=True
-        )
-    if missing := sorted(key for key in report["missing_keys"] if "pooler" not in key):
-        lacks = f"{len(missing)} weights are missing ({missing[0]}, ...)"
-        raise BadInput(f"{source.called}: {lacks}; give a checkpoint that was saved from {saved_from}")
-    return found
-
-
-@contextmanager
-def explain_failures(source: CheckpointSource, part: str) -> Iterator[None]:
-    """Turns whatever goes wrong inside into one line: transformers raises a dozen types, some with many lines."""
-    try:
-        yield
-    except ViewfinderError:
-        raise
-    except Exception as error:
-        lines = str(error).strip().splitlines() or [type(error).__name__]
-        raise BadInput(f"{source.called}: cannot load {part} ({lines[0][:200]}): {source.way_out}") from error
-
-
-@contextmanager
-def silence_transformers() -> Iterator[None]:
-    """No reports, retries or loading bars on stderr: what matters is raised. Downloads keep their bars."""
-    import huggingface_hub.utils.logging as hub_log
-    import transformers.utils.logging as log
-
-    gguf: Any = import_module("transformers.modeling_gguf_pytorch_utils")
-    bar, gguf.tqdm = gguf.tqdm, lambda items, **options: items  # a bar that the hook does not see
-    before, hub_before = log.get_verbosity(), hub_log.get_verbosity()
-    bars = log.set_tqdm_hook(lambda make, args, options: make(*args, **{**options, "disable": True}))
-    log.set_verbosity(logging.ERROR)
-    hub_log.set_verbosity(logging.ERROR)
-    try:
-        yield
-    finally:
-        gguf.tqdm = bar
-        log.set_tqdm_hook(bars)
-        log.set_verbosity(before)
-        hub_log.set_verbosity(hub_before)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ class Scale:
     texts: tuple[float, float] = (1.0, 0.0)
     level: float = 0.0
 
-    @property
+    @cached_property
     def is_of_box(self) -> bool:
         """Whether it changes nothing."""
         return self == BOX

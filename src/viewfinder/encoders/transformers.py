@@ -85,10 +85,10 @@ class TransformersEncoder:
         return self._checkpoint.former_versions()
 
     def pictures(self, batch: Sequence[Pixels], *, regions: bool = False) -> Encoded:
-        """Unit vectors of upright pictures, and of their 36 regions (see `checkpoints` and `region_boxes`)."""
+        """Unit vectors of upright pictures, and of their 36 regions (see `families` and `region_boxes`)."""
         import torch
 
-        from viewfinder.encoders.checkpoints import encode_regions
+        from viewfinder.encoders.families import encode_regions
 
         global_bd = np.zeros((len(batch), self.width), np.float32)
         regions_brd = np.zeros((len(batch), REGIONS, self.width), np.float32) if regions else None

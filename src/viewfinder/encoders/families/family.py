@@ -57,7 +57,11 @@ class Family:
 
 
 def encode_regions(network: Network, family: Family, looked: TowerOutput) -> Float[Tensor, "b r d"]:
-    """36 region vectors per picture, row by row (not yet of unit length)."""
+    """36 region vectors per picture, row by row (not yet of unit length).
+
+    The patch tokens of the last layer are averaged in each cell of a 6 x 6 grid, and each average takes the path of the
+    global vector, which each family defines.
+    """
     pooled_nc = torch.cat([pool_regions(patches_hwc) for patches_hwc in looked.patches])
     vectors_nd = family.region(network, pooled_nc)
     return vectors_nd.reshape(-1, REGIONS, vectors_nd.shape[-1])

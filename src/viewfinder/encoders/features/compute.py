@@ -32,6 +32,7 @@ from viewfinder.encoders.features import store
 from viewfinder.errors import BadInput
 from viewfinder.pictures import BadFile, DecodedFile, Decoders
 from viewfinder.pictures.scan import scan
+from viewfinder.processors import count_processors
 
 MAX_PICTURES = 64
 """Pictures acknowledged together: the most that a crash can cost."""
@@ -103,7 +104,7 @@ def features(
         known = {} if before is None else _read_known(folder, before)
 
         def read(rest: Sequence[store.PictureFile]) -> Iterator[list[Read]]:
-            return _compute_chunks(dataset, encoder, rest, known, regions=kept, workers=workers or os.cpu_count() or 1)
+            return _compute_chunks(dataset, encoder, rest, known, regions=kept, workers=workers or count_processors())
 
         outcomes = write_rows(folder, json.dumps([encoder.raw_version, kept]), found, read, progress)
         if all(reason for _, reason in outcomes):

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from jaxtyping import Float16, Int
 
 from viewfinder.encoders.base import Encoder, to_file_name
 from viewfinder.errors import UnknownName
+from viewfinder.processors import count_processors
 from viewfinder.whole_files import write_file
 
 MAX_TEXTS = 512
@@ -61,7 +61,7 @@ class SentenceVectors:
         known = _read_known(place)
         missing = [text for text in wanted if text not in known]
         if missing:
-            count = threads or (os.cpu_count() or 1 if encoder.name == "starter" else 1)
+            count = threads or (count_processors() if encoder.name == "starter" else 1)
             known |= _compute_missing(missing, encoder, place, notify, count)
         return SentenceVectors(wanted, np.stack([known[text] for text in wanted]), encoder.sentences_version)
 

@@ -7,7 +7,6 @@ the largest of a batch, so that a picture's vector would depend on its company.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, lru_cache
@@ -35,6 +34,7 @@ from viewfinder.encoders.onnx_models.version import compute_version, hash_weight
 from viewfinder.encoders.origins import Origin, Pin, find_pinned_weights
 from viewfinder.errors import EncoderMismatch
 from viewfinder.pictures import AtMost, Fit
+from viewfinder.processors import count_processors
 
 MAX_DECODED_SIDE = 768
 """In pixels, as for checkpoints of transformers: the vectors of an exported model are those of its checkpoint."""
@@ -88,7 +88,7 @@ class OnnxEncoder:
         self.calibration: Calibration | None = None
         self.vocabulary: Vocabulary | None = None
         self._files, self._pin, self._commit = files, pin, commit
-        self._threads = threads or os.cpu_count() or 1
+        self._threads = threads or count_processors()
         needs_config = files.layout != "rclip"
         self._config = read_settings(files.folder / "config.json", needed=needs_config)
         self._pixel_settings = read_pixel_settings(files)

@@ -31,7 +31,8 @@ import torch
 from torch import Tensor, nn
 
 from viewfinder.encoders.base import Encoder, Pixels
-from viewfinder.encoders.checkpoints import Checkpoint, load_checkpoint, pool_regions
+from viewfinder.encoders.checkpoints import Checkpoint, load_checkpoint
+from viewfinder.encoders.families import pool_regions
 from viewfinder.encoders.onnx_models.encoder import OnnxEncoder
 from viewfinder.encoders.onnx_models.graphs import REGIONS_OUTPUT
 from viewfinder.encoders.onnx_models.layouts import PRECISIONS, find_model_files
