@@ -7,17 +7,40 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
-from jaxtyping import Float, Float32, Int, Int64
+from jaxtyping import Float, Float32, Int, Int64, UInt8
 
 from viewfinder.conversation import PictureId, Turn
 
 
+class Ratios(Protocol):
+    """How much likelier something is said of each picture than of others, in nats."""
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether it is said of all alike."""
+        ...
+
+    @property
+    def highest(self) -> float:
+        """The highest ratio of any picture."""
+        ...
+
+    def at(self, rows_r: Int64[np.ndarray, " r"]) -> Float32[np.ndarray, " r"]:
+        """The ratios of these rows."""
+        ...
+
+    def add_to(self, total_n: Float32[np.ndarray, " n"], sharpness: float) -> None:
+        """Adds what they add to the scores of all pictures."""
+        ...
+
+
 @dataclass(frozen=True, eq=False)
 class LikelihoodRatios:
-    """How much likelier something is said of each picture than of others, in nats.
+    """Likelihood ratios of which each is a number of its own.
 
     Most texts name few pictures of a collection. `rows_k` are those, ascending, of which `nats_k` are not 0; None:
     `nats_k` has a number for every picture.
@@ -40,6 +63,11 @@ class LikelihoodRatios:
         """Whether it is said of all alike."""
         return not len(self.nats_k)
 
+    @cached_property
+    def highest(self) -> float:
+        """The highest ratio of any picture."""
+        return float(self.nats_k.max())
+
     def at(self, rows_r: Int64[np.ndarray, " r"]) -> Float32[np.ndarray, " r"]:
         """The ratios of these rows."""
         if self.rows_k is None:
@@ -54,6 +82,60 @@ class LikelihoodRatios:
     def add_to(self, total_n: Float32[np.ndarray, " n"], sharpness: float) -> None:
         """Adds what they add to the scores of all pictures."""
         total_n[slice(None) if self.rows_k is None else self.rows_k] += self.nats_k / np.float32(sharpness)
+
+
+@dataclass(frozen=True, eq=False)
+class LevelRatios:
+    """Likelihood ratios of which there are only a few: `nats_l`, of each picture the one whose number is in `level_n`.
+
+    That a fact holds, does not hold or is not known of a picture takes a byte in place of four.
+    """
+
+    nats_l: Float32[np.ndarray, " l"]
+    level_n: UInt8[np.ndarray, " n"]
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether it is said of all alike."""
+        return False
+
+    @cached_property
+    def highest(self) -> float:
+        """The highest ratio of any picture."""
+        return float(self.nats_l[np.bincount(self.level_n, minlength=len(self.nats_l)) > 0].max())
+
+    def at(self, rows_r: Int64[np.ndarray, " r"]) -> Float32[np.ndarray, " r"]:
+        """The ratios of these rows."""
+        return np.asarray(self.nats_l[self.level_n[rows_r]])
+
+    def add_to(self, total_n: Float32[np.ndarray, " n"], sharpness: float) -> None:
+        """Adds what they add to the scores of all pictures."""
+        total_n += (self.nats_l / np.float32(sharpness))[self.level_n]
+
+
+@dataclass(frozen=True, eq=False)
+class ComputedRatios:
+    """Likelihood ratios that are computed of the pictures that they are asked of: of a large collection, few are.
+
+    `of_rows` gives those of some rows, `of_all` those of every picture; none is above `highest`.
+    """
+
+    of_rows: Callable[[Int64[np.ndarray, " r"]], Float32[np.ndarray, " r"]]
+    of_all: Callable[[], Float32[np.ndarray, " n"]]
+    highest: float
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether it is said of all alike."""
+        return False
+
+    def at(self, rows_r: Int64[np.ndarray, " r"]) -> Float32[np.ndarray, " r"]:
+        """The ratios of these rows."""
+        return self.of_rows(rows_r)
+
+    def add_to(self, total_n: Float32[np.ndarray, " n"], sharpness: float) -> None:
+        """Adds what they add to the scores of all pictures."""
+        total_n += self.of_all() / np.float32(sharpness)
 
 
 FEW_OF = 16
@@ -293,13 +375,15 @@ class Evidence:
     `label` is for people ("Who is in it? a man"), `short` for a chip ("person: a man"). `ratios` gives the numbers, so
     that a search knows nothing of questions, and a query that is kept holds none of them; None: what the question was
     about has gone, or the fact holds for no picture. `is_fact`: it says what files know, and is looked for by itself.
+    `is_filter`: it is obeyed to the letter, so it says nothing of the pictures that are left.
     """
 
     turn: int
     label: str
     short: str
-    ratios: Callable[[], LikelihoodRatios | None]
+    ratios: Callable[[], Ratios | None]
     is_fact: bool = False
+    is_filter: bool = False
 
 
 @dataclass(frozen=True)
@@ -340,7 +424,7 @@ class Query:
     to the scores: what answers say of pictures (`evidence`), and what is written of them (`word_matches`).
 
     `on_box_scale`: weights and sharpness were chosen for the likeness that the encoder in the box gives. A gallery of
-    another brings its own to that scale (`Gallery.express`). Otherwise likeness stays as the encoder gives it.
+    another brings its own to that scale (`express_query`). Otherwise likeness stays as the encoder gives it.
 
     `operations` is what the last turn does with earlier ones, for systems that read it.
     """

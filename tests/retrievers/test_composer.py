@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from viewfinder.conversation import Answer, Keep, Like, Question, Reject, Say, Show, Turn
-from viewfinder.query import Change, Query, ResolvedTurn
+from viewfinder.query import Change, Part, Query, ResolvedTurn
 from viewfinder.retrievers import Composer
 from viewfinder.retrievers.plain_clip import PlainClip
 from viewfinder.search.gallery import Gallery
+from viewfinder.search.picture_reading import read_picture
+from viewfinder.search.scores import score_all
 from viewfinder.testing import COLOURS, ColourEncoder, tiny_snapshot
 
 LOOKS = [(top, bottom) for top in COLOURS for bottom in COLOURS]
@@ -26,7 +30,10 @@ def id_of(top: str, bottom: str) -> str:
 def resolved(number: int, turn: Turn, **known: Any) -> ResolvedTurn:
     """A turn with the pictures it names looked up, as a session does it."""
     named = (turn.picture,) if isinstance(turn, Like) else turn.pictures if isinstance(turn, Reject) else ()
-    looked_up: dict[str, Any] = {"text": getattr(turn, "text", ""), "pictures": tuple(map(GALLERY.picture, named))}
+    looked_up: dict[str, Any] = {
+        "text": getattr(turn, "text", ""),
+        "pictures": tuple(read_picture(GALLERY, name) for name in named),
+    }
     return ResolvedTurn(turn, number, ENCODER.words, **(looked_up | known))
 
 
@@ -41,12 +48,12 @@ def asked(*turns: ResolvedTurn, retriever: Any = None) -> Query:
 
 
 def rank(query: Query, top: str, bottom: str) -> int:
-    scores_n = GALLERY.scores(query).total_n
+    scores_n = score_all(GALLERY, query).total_n
     return int((scores_n > scores_n[LOOKS.index((top, bottom))]).sum())
 
 
 def score(query: Query, top: str, bottom: str) -> float:
-    return float(GALLERY.scores(query).total_n[LOOKS.index((top, bottom))])
+    return float(score_all(GALLERY, query).total_n[LOOKS.index((top, bottom))])
 
 
 def test_what_is_said_comes_first() -> None:
@@ -133,7 +140,7 @@ def test_a_picture_may_come_back_when_it_is_picked_again() -> None:
 
 
 def test_an_image_of_ones_own_is_like_a_picture_but_excludes_nothing() -> None:
-    own = GALLERY.picture(id_of("purple", "white"))
+    own = read_picture(GALLERY, id_of("purple", "white"))
     query = asked(resolved(1, Show("mine.png"), pictures=(own,)))
     assert rank(query, "purple", "white") == 0
     assert query.excluded == frozenset()
@@ -143,16 +150,16 @@ def test_rejected_pictures_go_and_nothing_else_moves() -> None:
     said = resolved(1, Say("red"))
     query = asked(said, resolved(2, Reject((id_of("red", "red"), id_of("red", "orange")))))
     assert query.excluded == {id_of("red", "red"), id_of("red", "orange")}
-    np.testing.assert_array_equal(GALLERY.scores(query).total_n, GALLERY.scores(asked(said)).total_n)
+    np.testing.assert_array_equal(score_all(GALLERY, query).total_n, score_all(GALLERY, asked(said)).total_n)
 
 
 def test_none_of_these_rejects_all_that_was_shown() -> None:
-    shown = tuple(GALLERY.picture(id_of("red", bottom)) for bottom in ("red", "green"))
+    shown = tuple(read_picture(GALLERY, id_of("red", bottom)) for bottom in ("red", "green"))
     assert asked(resolved(1, Reject(), shown=shown)).excluded == {id_of("red", "red"), id_of("red", "green")}
 
 
 def test_rejected_words_exclude_nothing_but_move_down() -> None:
-    shown = (GALLERY.picture(id_of("red", "red")),)
+    shown = (read_picture(GALLERY, id_of("red", "red")),)
     said = resolved(1, Say("red"))
     query = asked(said, resolved(2, Reject(text="blue"), shown=shown))
     assert query.excluded == frozenset()
@@ -171,7 +178,7 @@ def test_not_knowing_changes_nothing() -> None:
     said = resolved(1, Say("red"))
     query = asked(said, resolved(2, Answer(Question("What is on top?"), "don't know")))
     assert [part.turn for part in query.parts] == [1]
-    np.testing.assert_array_equal(GALLERY.scores(query).total_n, GALLERY.scores(asked(said)).total_n)
+    np.testing.assert_array_equal(score_all(GALLERY, query).total_n, score_all(GALLERY, asked(said)).total_n)
 
 
 def test_a_kept_attribute_lifts_the_pictures_that_have_it() -> None:
@@ -193,6 +200,63 @@ def test_stepping_leaves_the_old_state_alone() -> None:
     composer.step(before, resolved(2, Reject((id_of("red", "red"),), "blue")))
     assert before.parts is parts
     assert before.excluded == excluded == frozenset()
+
+
+def named_words(texts: Sequence[str]) -> np.ndarray:
+    """A direction of its own for every text, so that a vector tells which texts it was made of."""
+    return np.stack([np.eye(len(TEXTS), dtype=np.float32)[TEXTS.index(text)] for text in texts])
+
+
+TEXTS = ["a dog", "a dog.", "it runs", "a dog, in snow", "a dog. it runs", " ".join(["long"] * 40)]
+
+
+def said(number: int, text: str) -> ResolvedTurn:
+    return replace(resolved(number, Say(text)), words=named_words)
+
+
+def made_of(part: Part) -> dict[str, float]:
+    assert part.vector_d is not None
+    return {text: float(share) for text, share in zip(TEXTS, part.vector_d, strict=True) if share}
+
+
+def test_one_description_is_read_as_it_is() -> None:
+    assert [made_of(part) for part in asked(said(1, "a dog")).parts] == [{"a dog": 1.0}]
+
+
+def test_what_is_said_in_two_turns_is_also_read_as_one_text() -> None:
+    query = asked(said(1, "a dog."), said(2, "it runs"))
+    assert [(part.turn, part.label, part.weight) for part in query.parts] == [(1, "a dog.", 1.0), (2, "it runs", 1.0)]
+    assert [made_of(part) for part in query.parts] == [
+        {"a dog.": 0.5, "a dog. it runs": 0.5},
+        {"it runs": 0.5, "a dog. it runs": 0.5},
+    ]
+
+
+def test_what_a_correction_repeats_is_read_once() -> None:
+    query = asked(said(1, "a dog"), said(2, "no, in snow"))
+    assert made_of(query.parts[1]) == {"a dog, in snow": 1.0}
+
+
+def test_only_the_last_descriptions_are_read_together() -> None:
+    long = " ".join(["long"] * 40)
+    query = asked(said(1, long), said(2, "a dog"), said(3, "it runs"))
+    assert [made_of(part) for part in query.parts] == [
+        {long: 1.0},
+        {"a dog": 0.5, "a dog. it runs": 0.5},
+        {"it runs": 0.5, "a dog. it runs": 0.5},
+    ]
+
+
+def test_going_on_from_an_earlier_screen_no_longer_reads_what_was_said_since() -> None:
+    back = replace(resolved(3, Like(id_of("red", "white"), turn=1)), words=named_words)
+    assert made_of(asked(said(1, "a dog"), said(2, "it runs"), back).parts[0]) == {"a dog": 1.0}
+
+
+def test_what_is_not_wanted_is_not_read_with_what_is() -> None:
+    query = asked(resolved(1, Say("red, no blue")), resolved(2, Say("over white")))
+    blue_d = ENCODER.words(["blue"])[0]
+    [against] = [part for part in query.parts if part.weight < 0]
+    np.testing.assert_array_equal(against.vector_d, blue_d)
 
 
 def test_clip_t_reads_the_text_of_the_whole_dialogue_at_once() -> None:
@@ -220,9 +284,9 @@ def test_clip_i_reads_the_last_picture_only() -> None:
 def test_clip_ti_is_the_mean_of_both() -> None:
     clip = PlainClip("clip-ti", text=True, image=True)
     query = asked(resolved(1, Say("red")), resolved(2, Like(id_of("blue", "blue"))), retriever=clip)
-    words_d, picture_d = ENCODER.words(["red"])[0], GALLERY.picture(id_of("blue", "blue")).vectors["global"]
+    words_d, picture_d = ENCODER.words(["red"])[0], read_picture(GALLERY, id_of("blue", "blue")).vectors["global"]
     expected_n = GALLERY.snapshot.matrix_nd @ ((words_d + picture_d) / 2)
-    np.testing.assert_allclose(GALLERY.scores(query).total_n, expected_n, atol=1e-6)
+    np.testing.assert_allclose(score_all(GALLERY, query).total_n, expected_n, atol=1e-6)
 
 
 def test_plain_clip_says_which_turns_it_dropped() -> None:

@@ -24,6 +24,7 @@ from viewfinder.retrievers import RETRIEVERS, Retriever, load_retriever
 from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.retrievers.trainers import TRAINERS, train_system
 from viewfinder.search.gallery import Gallery
+from viewfinder.search.scores import score_all
 from viewfinder.testing import LOOKS, ColourEncoder, check_retriever, every_kind_of_turn, tiny_pictures, tiny_snapshot
 
 if TYPE_CHECKING:
@@ -183,7 +184,7 @@ def test_the_plain_encoder_on_the_caption_says_that_it_drops_what_follows() -> N
         found.append(retriever.step(found[-1], turn))
     query = retriever.query(found[-1])
     assert [(part.turn, part.label) for part in query.parts] == [(1, "red, no blue")]
-    last_n, first_n = (gallery.scores(retriever.query(state)).total_n for state in (found[-1], found[1]))
+    last_n, first_n = (score_all(gallery, retriever.query(state)).total_n for state in (found[-1], found[1]))
     np.testing.assert_array_equal(last_n, first_n)
     assert query.adapters[0] == "drop: clip-caption has no use for what is said after the first"
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from jaxtyping import Bool, Float32, Int64
 
-from viewfinder.search import near_scores
+from viewfinder.search import indexed_pictures
 from viewfinder.search.approximate import (
     ApproximateIndex,
     Queries,
@@ -22,7 +22,8 @@ from viewfinder.search.approximate import (
     save_index,
     with_background,
 )
-from viewfinder.search.near_scores import IndexedPictures, Moments, split_layers
+from viewfinder.search.indexed_pictures import IndexedPictures, split_layers, spread_rows
+from viewfinder.search.samples import Moments
 
 faiss = pytest.importorskip("faiss", reason="the extra `scale` is not installed")
 
@@ -99,6 +100,16 @@ def test_what_is_read_back_finds_the_same(tmp_path: Path) -> None:
     assert again.card == INDEX.card
     assert again.ids_s.tolist() == [picture.encode() for picture in IDS]
     np.testing.assert_array_equal(again.search(ASKED_MW[0], 50), INDEX.search(ASKED_MW[0], 50))
+    (tmp_path / "index.npz").unlink()  # what is mapped stays
+    np.testing.assert_array_equal(again.search(ASKED_MW[1], 50), INDEX.search(ASKED_MW[1], 50))
+
+
+def test_one_that_grows_is_read_for_itself(tmp_path: Path) -> None:
+    save_index(index_of(slice(0, 2900)), tmp_path / "index.npz")
+    again = load_index(tmp_path / "index.npz", WIDTH, grows=True)
+    again.add(IDS[2900:], with_background(VECTORS_ND[2900:], BACKGROUND_N[2900:]))
+    assert len(again) == COUNT
+    assert load_card(tmp_path / "index.npz")[1] == 2900
 
 
 def test_damage_is_found_when_it_is_read(tmp_path: Path) -> None:
@@ -127,22 +138,22 @@ def test_pictures_that_an_index_lacks_are_candidates_and_those_that_went_are_non
     indexed = IndexedPictures(old, now)
     assert indexed.gone == 100
     assert indexed.lacking_k.tolist() == list(range(2800, 2900))
-    rows_c = indexed.candidates(ASKED_MW[0], 50)
+    rows_c = indexed.candidates([(ASKED_MW[0], 50)])
     assert set(range(2800, 2900)) <= set(rows_c.tolist())
     wanted = [row for row in best_by_scan(ASKED_MW[0], 60).tolist() if row >= 100][:10]
     assert set(wanted) <= {int(now[row]) for row in rows_c.tolist()}
     none_n = np.zeros(len(now), bool)
     none_n[5] = True
-    assert indexed.candidates(ASKED_MW[0], 50, allowed_n=none_n).tolist() == [5]
+    assert indexed.candidates([(ASKED_MW[0], 50)], allowed_n=none_n).tolist() == [5]
 
 
 def test_what_a_prior_lifts_is_among_the_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(near_scores, "SCANNED", 30)  # layers of more pictures go through the index
+    monkeypatch.setattr(indexed_pictures, "SCANNED", 30)  # layers of more pictures go through the index
     indexed = IndexedPictures(INDEX, IDS)
     worst = best_by_scan(ASKED_MW[0], COUNT)[-20:]
     prior_n = np.zeros(COUNT, np.float32)
     prior_n[worst] = 5.0
-    rows_c = indexed.candidates(ASKED_MW[0], 50, prior_n=prior_n)
+    rows_c = indexed.candidates([(ASKED_MW[0], 50)], prior_n=prior_n)
     assert set(worst.tolist()) <= set(rows_c.tolist())
     assert np.isin(best_by_scan(ASKED_MW[0], 10), rows_c).mean() >= 0.9
     assert len(rows_c) < 200
@@ -154,10 +165,18 @@ def test_layers_hold_every_allowed_picture_once_highest_prior_first() -> None:
     layers = list(split_layers(prior_n, allowed_n))
     masks = [layer_n for layer_n in layers if layer_n is not None]
     np.testing.assert_array_equal(np.sum(masks, axis=0), allowed_n)
-    assert len(masks) == 3
+    assert 3 <= len(masks) <= 4
     assert prior_n[masks[0]].min() >= prior_n[masks[1]].max()
     assert [each is None for each in split_layers(None, None)] == [True]
     assert len(list(split_layers(np.zeros(COUNT, np.float32), None))) == 1  # nothing to tell apart
+
+
+def test_what_few_pictures_have_is_a_layer_of_its_own_where_every_other_one_has_the_same_prior() -> None:
+    count = 100_000
+    prior_n = np.where(np.arange(count) % 2 == 0, np.float32(4.3e-5), np.float32(0.0022525387))
+    prior_n[8:400] = 0.6
+    assert np.flatnonzero(next(split_layers(prior_n, None))).tolist() == list(range(8, 400))  # type: ignore[arg-type]
+    assert len(np.unique(spread_rows(count, 4096))) == 4096
 
 
 def test_moments_give_the_mean_and_the_deviation_of_the_scores() -> None:

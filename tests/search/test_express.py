@@ -18,12 +18,16 @@ from viewfinder.query import SHARPNESS, Part, Query
 from viewfinder.retrievers import Composer
 from viewfinder.retrievers.plain_clip import PlainClip
 from viewfinder.search.approximate import build_index
-from viewfinder.search.gallery import Gallery, Scores
+from viewfinder.search.gallery import Gallery
 from viewfinder.search.grounding import compare_crops
 from viewfinder.search.index_files import choose_sayings, queries_like
-from viewfinder.search.near_scores import IndexedPictures, NearScores
+from viewfinder.search.indexed_pictures import IndexedPictures
+from viewfinder.search.judging import judge_texts
+from viewfinder.search.near_scores import NearScores
 from viewfinder.search.own_scale import FEATURES, SMALL, OwnJudgement, curves_for, measure_length, read_curves
 from viewfinder.search.raw_vectors import Companion
+from viewfinder.search.scores import Scores, express_query, score_all
+from viewfinder.search.turn_scores import score_turn
 from viewfinder.session.session import Session
 from viewfinder.testing import COLOURS, ColourEncoder, TinyRaw, tiny_snapshot
 
@@ -69,7 +73,7 @@ def talk(encoder: ColourEncoder) -> Session:
 
 
 def test_an_encoder_with_an_offset_has_the_scale_that_undoes_it() -> None:
-    plain, dim = gallery_of(Colours()).scale, gallery_of(Dim()).scale
+    plain, dim = gallery_of(Colours()).measures.scale, gallery_of(Dim()).measures.scale
     assert dim.words / plain.words == pytest.approx(1 / (DIM_WORDS * DIM_PICTURES), rel=1e-3)
     assert dim.pictures / plain.pictures == pytest.approx(1 / DIM_PICTURES**2, rel=1e-3)
     assert dim.texts[0] / plain.texts[0] == pytest.approx(1 / DIM_WORDS**2, rel=1e-3)
@@ -105,24 +109,25 @@ def test_reasons_add_up_to_the_score_on_the_scale_of_the_box() -> None:
 
 def test_the_box_is_left_as_it_is() -> None:
     gallery, query = gallery_of(ColourEncoder()), Query((Part("words", 1, "red", 1.0, np.ones(48)),), on_box_scale=True)
-    assert gallery.scale == BOX and gallery.express(query) is query
+    assert gallery.measures.scale == BOX and express_query(query, gallery.measures.scale) is query
 
 
 def test_a_system_that_compares_likeness_as_it_is_only_gets_the_sharpness() -> None:
     gallery = gallery_of(Dim())
     plain = PlainClip("clip-t", text=True, image=False)
-    query = gallery.express(Query((Part("words", 1, "red", 1.0, np.ones(49, np.float32)),)))
+    said = Part("words", 1, "red", 1.0, np.ones(49, np.float32))
+    query = express_query(Query((said,)), gallery.measures.scale)
     assert plain.query(plain.begin()).on_box_scale is False
-    assert query.sharpness == pytest.approx(SHARPNESS * gallery.scale.words) and query.parts[0].factor == 1.0
+    assert query.sharpness == pytest.approx(SHARPNESS * gallery.measures.scale.words) and query.parts[0].factor == 1.0
     learnt = replace(query, sharpness=35.0)
-    assert gallery.express(learnt) is learnt, "a sharpness that was learnt stays"
+    assert express_query(learnt, gallery.measures.scale) is learnt, "a sharpness that was learnt stays"
 
 
 def test_the_background_of_an_encoder_that_knows_none_is_part_of_its_likeness_to_the_sayings() -> None:
     gallery = gallery_of(Dim())
-    mean_n = (gallery.snapshot.matrix_nd @ gallery.sayings_bd.T).mean(axis=1)
+    mean_n = (gallery.snapshot.matrix_nd @ gallery.measures.sayings_bd.T).mean(axis=1)
     level = np.median(mean_n)
-    np.testing.assert_allclose(gallery.background_n, level + 0.3 * (mean_n - level), atol=1e-5)
+    np.testing.assert_allclose(gallery.measures.background_n, level + 0.3 * (mean_n - level), atol=1e-5)
 
 
 def test_the_length_of_what_was_said_is_that_of_the_box() -> None:
@@ -135,8 +140,8 @@ def test_the_length_of_what_was_said_is_that_of_the_box() -> None:
 
 def test_nothing_is_said_more_rarely_in_small_libraries_and_with_other_encoders() -> None:
     gallery = gallery_of(Dim())
-    query = gallery.express(Query(()))
-    judged = gallery.judge(("red",), query, gallery.scores(query))
+    query = express_query(Query(()), gallery.measures.scale)
+    judged = judge_texts(gallery, ("red",), query, score_all(gallery, query))
     assert isinstance(judged, OwnJudgement)
     assert judged.curves == curves_for(10_000, of_box=False) == curves_for(30, of_box=True)
     assert max(judged.curves.nothing_below) < min(read_curves().nothing_below)
@@ -149,7 +154,7 @@ def test_the_starter_beside_another_encoder_knows_which_words_are_rare() -> None
         gallery = gallery_of(Dim())
         raw = TinyRaw(LOOKS, raw_version=StarterEncoder.raw_version)
         gallery.companion = Companion(raw, StarterEncoder) if beside else None
-        judged = gallery.judge((text,), Query(()), gallery.scores(Query(())))
+        judged = judge_texts(gallery, (text,), Query(()), score_all(gallery, Query(())))
         assert isinstance(judged, OwnJudgement)
         return float(judged.features_f[FEATURES.index("rare")])
 
@@ -184,7 +189,7 @@ def test_lists_are_chosen_on_sayings_where_nothing_is_written() -> None:
     unscaled, box = queries_like(gallery_of(Dim()), count=30), queries_like(gallery_of(ColourEncoder()), count=30)
     assert (unscaled.kind, box.kind) == ("sayings", "pictures")
     assert len(unscaled) == 30 and unscaled.against_m.sum() == 10
-    sayings_bd = gallery_of(Dim()).sayings_bd
+    sayings_bd = gallery_of(Dim()).measures.sayings_bd
     plain_md = unscaled.vectors_mw[::3, : sayings_bd.shape[1]]
     assert all(np.abs(sayings_bd - said_d).max(axis=1).min() < 1e-5 for said_d in plain_md), "a third are just sayings"
 
@@ -194,13 +199,16 @@ def test_an_index_finds_what_a_scan_does_on_any_scale() -> None:
     gallery = gallery_of(Dim())
     scanned = gallery_of(Dim())
     ids, matrix_nd = gallery.snapshot.ids, gallery.snapshot.matrix_nd
-    made = build_index(ids, matrix_nd, gallery.background_n, queries_like(gallery, count=40), lists=4)
+    made = build_index(ids, matrix_nd, gallery.measures.background_n, queries_like(gallery, count=40), lists=4)
     gallery.indexed = IndexedPictures(made, ids)
     parts = (
         Part("words", 1, "red", 1.0, gallery.encode_texts(["red"])[0], centred=True),
         Part("picture", 2, "this picture", 0.6, np.asarray(matrix_nd[7])),
     )
-    near, whole = (one.turn_scores(one.express(Query(parts, on_box_scale=True))) for one in (gallery, scanned))
+    near, whole = (
+        score_turn(one, express_query(Query(parts, on_box_scale=True), one.measures.scale))
+        for one in (gallery, scanned)
+    )
     assert isinstance(near, NearScores) and isinstance(whole, Scores)
     assert near.best(10).tolist() == whole.best(10).tolist()
     np.testing.assert_allclose(near.at(near.best(10)), whole.at(whole.best(10)), atol=1e-5)

@@ -9,7 +9,10 @@ from hypothesis import strategies as st
 
 from viewfinder.errors import UnknownName
 from viewfinder.query import Part, Query
+from viewfinder.search.explanation import share_parts
 from viewfinder.search.gallery import Gallery
+from viewfinder.search.picture_reading import read_picture
+from viewfinder.search.scores import score_all
 from viewfinder.testing import COLOURS, ColourEncoder, tiny_snapshot
 
 LOOKS = [(top, bottom) for top in list(COLOURS)[:4] for bottom in list(COLOURS)[:4]]
@@ -43,9 +46,9 @@ def query(cases: list[tuple[str, str, float, bool]]) -> Query:
 def test_what_the_parts_add_sums_to_the_score(cases: list[tuple[str, str, float, bool]]) -> None:
     asked = query(cases)
     rows = np.arange(len(GALLERY))
-    shares_np = GALLERY.shares(asked, rows)
+    shares_np = share_parts(GALLERY, asked, rows)
     assert shares_np.shape == (len(GALLERY), len(cases))
-    np.testing.assert_allclose(shares_np.sum(axis=1), GALLERY.scores(asked).total_n, atol=1e-5)
+    np.testing.assert_allclose(shares_np.sum(axis=1), score_all(GALLERY, asked).total_n, atol=1e-5)
 
 
 @settings(deadline=None)
@@ -60,65 +63,65 @@ def test_scores_are_those_of_one_picture_and_one_part_at_a_time(cases: list[tupl
                 slow += one.weight * (LOOKS[row][0] == one.value[1])
             elif one.vector_d is not None:
                 likeness = float(GALLERY.snapshot.matrix_nd[row] @ one.vector_d)
-                slow += one.weight * (likeness - GALLERY.background_n[row] * one.centred)
-        assert GALLERY.scores(asked).total_n[row] == pytest.approx(slow / weight, abs=1e-5)
+                slow += one.weight * (likeness - GALLERY.measures.background_n[row] * one.centred)
+        assert score_all(GALLERY, asked).total_n[row] == pytest.approx(slow / weight, abs=1e-5)
 
 
 def test_two_parts_that_say_the_same_count_twice() -> None:
-    once = GALLERY.scores(Query((part("words", "red", 0.5), part("words", "blue"))))
-    twice = GALLERY.scores(Query((part("words", "red", 0.25), part("words", "red", 0.25), part("words", "blue"))))
+    once = score_all(GALLERY, Query((part("words", "red", 0.5), part("words", "blue"))))
+    twice = score_all(GALLERY, Query((part("words", "red", 0.25), part("words", "red", 0.25), part("words", "blue"))))
     np.testing.assert_allclose(once.total_n, twice.total_n, atol=1e-6)
 
 
 def test_a_query_for_nothing_gives_every_picture_the_same_score() -> None:
-    scores = GALLERY.scores(Query(()))
+    scores = score_all(GALLERY, Query(()))
     assert not scores.total_n.any()
-    assert GALLERY.shares(Query(()), np.arange(3)).shape == (3, 0)
+    assert share_parts(GALLERY, Query(()), np.arange(3)).shape == (3, 0)
 
 
 def test_the_best_picture_is_the_one_that_was_described() -> None:
     vector_d = ENCODER.words(["green over blue"])[0]
-    rows = GALLERY.scores(Query((Part("words", 1, "", 1.0, vector_d),))).best(3)
+    rows = score_all(GALLERY, Query((Part("words", 1, "", 1.0, vector_d),))).best(3)
     assert LOOKS[rows[0]] == ("green", "blue")
 
 
 def test_excluded_pictures_are_never_among_the_best_and_the_rest_fills_their_place() -> None:
     excluded = frozenset({"p000", "p004", "nobody"})
-    scores = GALLERY.scores(Query((part("words", "red"),), excluded=excluded))
+    scores = score_all(GALLERY, Query((part("words", "red"),), excluded=excluded))
     rows = scores.best(len(GALLERY))
     assert len(rows) == len(GALLERY) - 2
     assert not {0, 4} & set(rows.tolist())
 
 
 def test_a_filter_is_applied_before_ranking_so_that_k_is_filled() -> None:
-    scores = GALLERY.scores(Query((part("words", "red"),)))
+    scores = score_all(GALLERY, Query((part("words", "red"),)))
     rows = scores.best(4, GALLERY.snapshot.where({"top": "blue"}))
     assert [LOOKS[row][0] for row in rows] == ["blue"] * 4
 
 
 def test_equal_scores_come_in_the_order_of_ids() -> None:
-    scores = GALLERY.scores(Query((part("value", "blue"),)))
+    scores = score_all(GALLERY, Query((part("value", "blue"),)))
     assert scores.best(6).tolist() == [8, 9, 10, 11, 0, 1]
 
 
 def test_a_column_that_has_gone_since_scores_nothing() -> None:
     gone = Query((Part("value", 1, "size: small", 1.0, value=("size", "small")), part("words", "red")))
-    assert GALLERY.scores(gone).best(1).tolist() == [0]
-    assert GALLERY.shares(gone, np.array([0]))[0, 0] == 0
+    assert score_all(GALLERY, gone).best(1).tolist() == [0]
+    assert share_parts(GALLERY, gone, np.array([0]))[0, 0] == 0
 
 
 def test_one_of_several_values_of_a_picture_is_enough() -> None:
     asked = Query((Part("value", 1, "either: blue", 1.0, value=("either", "blue")),))
-    assert GALLERY.scores(asked).total_n.tolist() == [float("blue" in look) for look in LOOKS]
+    assert score_all(GALLERY, asked).total_n.tolist() == [float("blue" in look) for look in LOOKS]
 
 
 def test_an_unknown_picture_is_said_with_what_to_do() -> None:
     with pytest.raises(UnknownName, match="no picture in this library has the id 'p999'; ids are what `find` prints"):
-        GALLERY.picture("p999")
+        read_picture(GALLERY, "p999")
 
 
 def test_a_picture_brings_its_vector_and_its_attributes() -> None:
-    picture = GALLERY.picture("p001")
+    picture = read_picture(GALLERY, "p001")
     assert picture.attributes == {"top": ("red",), "either": ("red", "green")}
     np.testing.assert_array_equal(picture.vectors["global"], GALLERY.snapshot.matrix_nd[1])
 
@@ -126,6 +129,6 @@ def test_a_picture_brings_its_vector_and_its_attributes() -> None:
 @pytest.mark.filterwarnings("error")
 def test_a_gallery_without_pictures_answers_with_none() -> None:
     empty = Gallery(tiny_snapshot([]), ENCODER)
-    scores = empty.scores(Query((part("words", "red"),)))
+    scores = score_all(empty, Query((part("words", "red"),)))
     assert scores.best(10).tolist() == []
     assert len(empty.tags.phrases_td) > 0

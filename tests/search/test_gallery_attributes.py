@@ -11,6 +11,7 @@ from jaxtyping import Float, Int
 from viewfinder.errors import LibraryError
 from viewfinder.query import Reads
 from viewfinder.search.gallery import Gallery
+from viewfinder.search.picture_reading import predict_attributes, read_image, read_picture
 from viewfinder.testing import ColourEncoder, TinyRaw, draw_halves, tiny_snapshot
 
 LOOKS = [("red", "blue"), ("green", "white"), ("black", "blue")]
@@ -37,7 +38,7 @@ def gallery() -> Gallery:
 
 
 def test_the_likeliest_attributes_come_first_with_their_chances() -> None:
-    first, second = gallery().predicted([0, 1], Channels(), 2)
+    first, second = predict_attributes(gallery(), [0, 1], Channels(), 2)
     raw_2g = ColourEncoder().pictures([draw_halves(*look) for look in LOOKS[:2]]).global_bd
     assert list(first) == ["reddish", "greenish"]
     assert first["reddish"] == pytest.approx(raw_2g[0, 0] + 0.5)
@@ -47,35 +48,35 @@ def test_the_likeliest_attributes_come_first_with_their_chances() -> None:
 
 def test_all_pictures_are_looked_at_once_and_then_never_again() -> None:
     seen, predictor = gallery(), Channels()
-    seen.predicted([2], predictor)
+    predict_attributes(seen, [2], predictor)
     assert predictor.asked == [2, 1]
-    seen.predicted([0, 1], predictor)
+    predict_attributes(seen, [0, 1], predictor)
     assert predictor.asked == [2, 1]
 
 
 def test_another_predictor_is_another_answer() -> None:
     seen = gallery()
-    assert list(seen.predicted([0], Channels(), 1)[0]) == ["reddish"]
+    assert list(predict_attributes(seen, [0], Channels(), 1)[0]) == ["reddish"]
     other = Channels(labels=("a", "b", "c"), fingerprint="other")
-    assert list(seen.predicted([0], other, 1)[0]) == ["a"]
+    assert list(predict_attributes(seen, [0], other, 1)[0]) == ["a"]
 
 
 def test_more_than_there_are_labels_is_all_of_them() -> None:
-    assert sorted(gallery().predicted([0], Channels(), 8)[0]) == ["bluish", "greenish", "reddish"]
+    assert sorted(predict_attributes(gallery(), [0], Channels(), 8)[0]) == ["bluish", "greenish", "reddish"]
 
 
 def test_a_picture_brings_what_is_seen_in_it_and_so_does_an_own_image() -> None:
     reads = Reads(predictor=Channels(), count=2)
-    assert gallery().picture("p001", reads).predicted[0] == "greenish"
-    assert gallery().picture_of(draw_halves("green", "white"), reads).predicted[0] == "greenish"
-    assert gallery().picture("p001").predicted == ()
+    assert read_picture(gallery(), "p001", reads).predicted[0] == "greenish"
+    assert read_image(gallery(), draw_halves("green", "white"), reads).predicted[0] == "greenish"
+    assert read_picture(gallery(), "p001").predicted == ()
 
 
 def test_a_gallery_without_pictures_has_nothing_to_look_at() -> None:
     empty = Gallery(tiny_snapshot([]), ColourEncoder(), TinyRaw([]))
-    assert empty.predicted([], Channels()) == []
+    assert predict_attributes(empty, [], Channels()) == []
 
 
 def test_without_raw_vectors_it_is_said_that_there_are_none() -> None:
     with pytest.raises(LibraryError, match="predicted from raw vectors, and of these pictures there are none"):
-        Gallery(tiny_snapshot(LOOKS), ColourEncoder()).predicted([0], Channels())
+        predict_attributes(Gallery(tiny_snapshot(LOOKS), ColourEncoder()), [0], Channels())

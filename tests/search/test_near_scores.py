@@ -12,11 +12,13 @@ from viewfinder.conversation import Answer, Like, Question, Reject, Say, Turn
 from viewfinder.encoders.base import Calibration, Vocabulary
 from viewfinder.evaluation.pictures import Pictures
 from viewfinder.retrievers import Composer
-from viewfinder.search import gallery, near_scores
+from viewfinder.search import indexed_pictures, samples, scores, turn_scores
 from viewfinder.search.approximate import as_query, build_index
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.index_files import queries_like
-from viewfinder.search.near_scores import IndexedPictures, NearScores, fit_query
+from viewfinder.search.indexed_pictures import IndexedPictures
+from viewfinder.search.near_scores import NearScores
+from viewfinder.search.turn_scores import fit_query
 from viewfinder.session.session import Session
 from viewfinder.testing import COLOURS, ColourEncoder
 
@@ -49,7 +51,7 @@ def near_gallery() -> Gallery:
     found = pictures().gallery()
     asked = queries_like(found)
     assert asked.kind == "words"
-    index = build_index(found.snapshot.ids, found.snapshot.matrix_nd, found.background_n, asked)
+    index = build_index(found.snapshot.ids, found.snapshot.matrix_nd, found.measures.background_n, asked)
     found.indexed = IndexedPictures(index, found.snapshot.ids)
     return found
 
@@ -60,10 +62,10 @@ NEAR = near_gallery()
 @pytest.fixture(autouse=True)
 def few_is_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is scanned in full, and how many candidates there are, as small beside this collection as in a large one."""
-    monkeypatch.setattr(near_scores, "SCANNED", 100)
-    monkeypatch.setattr(gallery, "MAX_KEPT_PICTURES", 100)
-    monkeypatch.setattr(near_scores, "CANDIDATES", 300)
-    monkeypatch.setattr(near_scores, "FITTED_CANDIDATES", 600)
+    monkeypatch.setattr(indexed_pictures, "SCANNED", 100)
+    monkeypatch.setattr(scores, "MAX_KEPT_PICTURES", 100)
+    monkeypatch.setattr(turn_scores, "CANDIDATES", 300)
+    monkeypatch.setattr(turn_scores, "FITTED_CANDIDATES", 600)
 
 
 def session(over: Gallery, where: Mapping[str, str] | None = None, n: int = 10) -> Session:
@@ -138,7 +140,7 @@ def test_how_the_scores_of_all_lie_is_told_within_its_error(talk: Sequence[Turn]
         near.take(turn)
         scan.take(turn)
     found, expected = near.ranking().scores.spread, scan.ranking().scores.spread
-    error = expected.deviation / np.sqrt(near_scores.SMALL_SAMPLE)
+    error = expected.deviation / np.sqrt(samples.SMALL_SAMPLE)
     assert found.mean == pytest.approx(expected.mean, abs=4 * error)
     assert found.deviation == pytest.approx(expected.deviation, rel=0.05)
     assert found.size == expected.size
@@ -168,8 +170,8 @@ def test_an_index_serves_a_snapshot_whose_rows_are_out_of_the_order_of_ids() -> 
     over = IndexedPictures(NEAR.indexed.index, ids)
     assert over.gone == 0 and not len(over.lacking_k)
     query_w = as_query(ENCODER.words(["red over blue"])[0], 1.0)
-    found = [ids[row] for row in over.candidates(query_w, 20)]
-    assert sorted(found) == [SCAN.snapshot.ids[row] for row in NEAR.indexed.candidates(query_w, 20)]
+    found = [ids[row] for row in over.candidates([(query_w, 20)])]
+    assert sorted(found) == [SCAN.snapshot.ids[row] for row in NEAR.indexed.candidates([(query_w, 20)])]
 
 
 def test_of_equal_candidates_the_first_id_comes_first_wherever_its_row_stands() -> None:

@@ -15,6 +15,7 @@ from viewfinder.query import Query
 from viewfinder.retrievers import Composer
 from viewfinder.search import own_scale
 from viewfinder.search.gallery import Gallery
+from viewfinder.search.judging import judge_texts
 from viewfinder.search.own_scale import (
     COMMON,
     FEATURES,
@@ -27,6 +28,7 @@ from viewfinder.search.own_scale import (
     read_curves,
     read_sayings,
 )
+from viewfinder.search.scores import score_all
 from viewfinder.search.verdicts import MIN_LIKELY, MIN_MAYBE, agree_verdict, fall_along
 from viewfinder.session.session import Session
 from viewfinder.testing import COLOURS, ColourEncoder, tiny_snapshot
@@ -170,7 +172,7 @@ def live(encoder: ColourEncoder | None = None) -> Session:
 
 def test_an_encoder_without_a_calibration_is_judged_on_the_librarys_own_scale() -> None:
     gallery = Gallery(tiny_snapshot(LOOKS), ColourEncoder())
-    judged = gallery.judge(("red",), Query(()), gallery.scores(Query(())))
+    judged = judge_texts(gallery, ("red",), Query(()), score_all(gallery, Query(())))
     assert isinstance(judged, OwnJudgement)
     assert judged.features_f[FEATURES.index("rare")] == 0.0
 
@@ -196,14 +198,14 @@ def test_header_and_marks_agree_on_every_page(text: str) -> None:
 def test_the_scale_is_kept_with_the_snapshot(monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = ColourEncoder()
     snapshot = tiny_snapshot(LOOKS, encoder=encoder)
-    first = Gallery(snapshot, encoder).own_scale
+    first = Gallery(snapshot, encoder).measures.own_scale
 
     def never(*_: object) -> None:
         raise AssertionError("computed twice")
 
-    monkeypatch.setattr("viewfinder.search.gallery.measure_levels", never)
+    monkeypatch.setattr("viewfinder.search.measures.measure_levels", never)
     monkeypatch.setattr(ColourEncoder, "words", never)
-    again = Gallery(snapshot, encoder).own_scale
+    again = Gallery(snapshot, encoder).measures.own_scale
     np.testing.assert_array_equal(again.levels_n2, first.levels_n2)
     assert again.usual == first.usual
 

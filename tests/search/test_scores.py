@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jaxtyping import Float32
 
+from viewfinder.encoders.base import Vocabulary
 from viewfinder.search.kernels import dot_scores, top_k
+from viewfinder.search.parts import vocabulary_likeness, vocabulary_vectors
 
 Array = Float32[np.ndarray, "..."]
 
@@ -70,3 +72,12 @@ def test_top_k_of_thousands_is_the_head_of_the_sorted_list(seed: int, k: int, mi
     kept = np.flatnonzero(allowed_n)
     expected = kept[np.argsort(-scores_n[kept], kind="stable")][:k].tolist()
     assert top_k(scores_n, k, allowed_n=allowed_n).tolist() == expected
+
+
+def test_likeness_in_words_is_that_of_the_chances_of_all_words() -> None:
+    vocabulary = Vocabulary(tuple(f"word {at}" for at in range(90)), unit(1, 90, 32))
+    pictures_nd = np.concatenate([unit(2, 597, 32), vocabulary.vectors_ld[:3]])  # the last are all one word
+    vector_l = vocabulary_vectors(pictures_nd[:1], vocabulary)[0]
+    expected_n = vocabulary_vectors(pictures_nd, vocabulary) @ vector_l
+    np.testing.assert_allclose(vocabulary_likeness(pictures_nd, vocabulary, vector_l), expected_n, atol=2e-6)
+    assert len(vocabulary_likeness(pictures_nd[:0], vocabulary, vector_l)) == 0

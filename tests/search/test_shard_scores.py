@@ -18,6 +18,7 @@ from viewfinder.search.gallery import Gallery
 from viewfinder.search.kernels import TOGETHER, row_products
 from viewfinder.search.near_scores import NearScores
 from viewfinder.search.shard_scores import ShardAnswer, ShardQuestion, make_answer, merge_moments, split_rows
+from viewfinder.search.turn_scores import answer_shard
 from viewfinder.session.session import Session
 from viewfinder.store.snapshot import Snapshot
 from viewfinder.testing import COLOURS, ColourEncoder
@@ -67,7 +68,7 @@ class InOneProcess:
             prior_r, open_r = (None if of is None else of[part] for of in (prior_n, open_n))
             question = ShardQuestion(query, part.start, part.stop, prior_r, open_r)
             ids = self.gallery.snapshot.ids_to_order
-            answers.append(self.gallery.answer_shard(question, part, None if ids is None else ids[part]))
+            answers.append(answer_shard(self.gallery, question, part, None if ids is None else ids[part]))
         return answers, missing
 
 

@@ -17,6 +17,8 @@ from viewfinder.query import Part, Query
 from viewfinder.questioners.photographs import REMEMBER
 from viewfinder.retrievers import Composer, Retriever
 from viewfinder.search.gallery import Gallery
+from viewfinder.search.judging import judge_texts
+from viewfinder.search.scores import score_all
 from viewfinder.search.verdicts import (
     UNHEARD,
     Judgement,
@@ -155,8 +157,8 @@ def test_scores_of_a_plain_query_are_used_again_and_judged_alike() -> None:
         Part("words", at, text, 1.0, ENCODER.words([text])[0], centred=True) for at, text in enumerate(texts, start=1)
     ]
     plain = Query(tuple(parts))
-    scores = gallery.scores(plain)
-    again = gallery.judge(texts, plain, scores)
+    scores = score_all(gallery, plain)
+    again = judge_texts(gallery, texts, plain, scores)
     assert again is not None
     np.testing.assert_array_equal(again.scores_at(np.arange(len(gallery))), scores.total_n)
     for other in (
@@ -165,7 +167,7 @@ def test_scores_of_a_plain_query_are_used_again_and_judged_alike() -> None:
         # A system that reads the same words as another vector.
         replace(plain, parts=(parts[0], replace(parts[1], vector_d=ENCODER.words(["white"])[0]))),
     ):
-        own = gallery.judge(texts, other, gallery.scores(other))
+        own = judge_texts(gallery, texts, other, score_all(gallery, other))
         assert own is not None
         two = np.array([0, 7])
         np.testing.assert_allclose(own.scores_at(two), again.scores_at(two), atol=1e-6)
@@ -178,7 +180,7 @@ def test_without_words_or_pictures_nothing_is_judged() -> None:
         (gallery_of(), ()),
         (gallery_of(0), ("red",)),
     ):
-        assert gallery.judge(texts, query, gallery.scores(query)) is None
+        assert judge_texts(gallery, texts, query, score_all(gallery, query)) is None
 
 
 # -- live searches

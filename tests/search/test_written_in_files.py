@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from viewfinder.search.written_words import (
     build_name_entries,
     name_parts,
     split_name,
+    unpack_entries,
 )
 from viewfinder.session.candidates import select_candidates
 from viewfinder.session.session import Session
@@ -88,13 +90,16 @@ def test_a_name_that_is_typed_moves_its_picture_to_the_top_also_of_a_few(typed: 
 def test_what_is_no_name_is_not_looked_for() -> None:
     _, session = search("red over blue", snapshot_of())
     assert session.ranking().query.word_matches == ()
-    assert Gallery(snapshot_of(), ColourEncoder(), match_words=True).words is None
+    nothing = Gallery(snapshot_of(), ColourEncoder(), match_words=True).written
+    assert nothing is not None and nothing.words is None
 
 
 def test_the_names_of_all_files_of_a_folder_are_entries_once() -> None:
-    entries_2e = build_name_entries(snapshot_of())
-    assert (np.diff(entries_2e[0]) >= 0).all()
-    assert len({*map(tuple, entries_2e.T.tolist())}) == entries_2e.shape[1]
+    entries = unpack_entries(build_name_entries(snapshot_of()))
+    assert (np.diff(entries.keys_u) > 0).all()
+    for start, end in pairwise(entries.starts.tolist()):
+        assert end > start and (np.diff(entries.rows_e[start:end]) > 0).all()
+    assert entries.starts[-1] == len(entries.rows_e)
     assert list(name_parts("")) == ["="]
     assert split_name(".jpg") == ["jpg"]
 
@@ -127,7 +132,8 @@ def test_words_that_the_encoder_never_heard_mean_all_pictures_of_which_they_are_
         assert {hit.id for hit in hits[: len(meant)]} == {hit.id for hit in hits if hit.match == "likely"} == meant
         assert hits[len(meant) - 1].score > hits[len(meant)].score
     for text in ("Käthe in red", "Käthe Zuse"):  # partly known, partly written of nothing
-        ratios = gallery.written_ratios(text)
+        assert gallery.written is not None
+        ratios = gallery.written.weigh_text(text).ratios
         assert ratios is None or ratios.nats_k.max(initial=0) < NAMED_NATS
 
 

@@ -14,6 +14,7 @@ from viewfinder.retrievers import Composer
 from viewfinder.retrievers.plain_clip import PlainClip
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.hits import Hits
+from viewfinder.search.judging import judge_texts
 from viewfinder.search.verdicts import MIN_LIKELY, mean_odds
 from viewfinder.search.written_words import (
     FREE_WORDS,
@@ -63,7 +64,7 @@ def ids(hits: Hits) -> list[str]:
 def judged(session: Session) -> tuple[str, set[str]]:
     """The verdict and the likely pictures by what was said and written, whatever is shown first."""
     ranking = session.ranking()
-    found = ranking.gallery.judge(texts_said(session.conversation.path()), ranking.query, ranking.scores)
+    found = judge_texts(ranking.gallery, texts_said(session.conversation.path()), ranking.query, ranking.scores)
     assert found is not None
     chances = found.matches(range(len(LOOKS)))
     return found.verdict, {f"p{row:03}" for row, chance in enumerate(chances) if chance >= MIN_LIKELY}
@@ -151,8 +152,9 @@ def test_a_sentence_in_which_a_word_happens_to_be_a_value_is_ranked_as_if_nothin
 
 
 def test_where_nothing_is_written_nothing_is_looked_for() -> None:
-    assert gallery({}).words is None
-    assert gallery(match_words=False).words is None
+    nothing = gallery({}).written
+    assert nothing is not None and nothing.words is None
+    assert gallery(match_words=False).written is None
     assert matched(search("nike airliner", gallery({}))[1]) == []
 
 

@@ -140,7 +140,7 @@ def test_a_library_of_another_encoder_is_searched_judged_and_asked_about(
         assert chat.like(found[0], "but green").verdict in ("found", "unsure", "nothing")
         said: Any = chat.answer("it is outdoors") if chat.question else chat.say("outdoors")
         assert len(said) == 10
-        assert library.gallery().scale.words > 2
+        assert library.gallery().measures.scale.words > 2
         assert "who" in library.status()["labels_by_encoder"]
         read: list[int] = []
 

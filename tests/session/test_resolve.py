@@ -14,6 +14,7 @@ from viewfinder.conversation import BackTo, Conversation, Keep, Like, Reject, Sa
 from viewfinder.errors import EncoderMismatch
 from viewfinder.query import Picture, RawPictures, Reads, RegionSpace
 from viewfinder.search.gallery import Gallery
+from viewfinder.search.picture_reading import read_picture
 from viewfinder.session.resolve import ShownPictures, resolve_turn
 from viewfinder.testing import ColourEncoder, TinyRaw, draw_halves, tiny_snapshot
 
@@ -68,7 +69,7 @@ def test_an_own_image_has_the_vector_of_the_same_picture_in_the_library(tmp_path
     conversation = Conversation().then(Show(str(file)))
     shown = resolve_turn(conversation, conversation.here, GALLERY, reads=Reads(OWN, "own")).pictures[0]
     np.testing.assert_allclose(
-        shown.vectors["own"], GALLERY.picture("p001", Reads(OWN, "own")).vectors["own"], atol=1e-6
+        shown.vectors["own"], read_picture(GALLERY, "p001", Reads(OWN, "own")).vectors["own"], atol=1e-6
     )
     with pytest.raises(EncoderMismatch, match="own was trained on another, and these pictures have"):
         resolve_turn(conversation, conversation.here, GALLERY, reads=Reads(replace(OWN, raw_version="another"), "own"))
@@ -89,19 +90,18 @@ def test_earlier_pictures_come_as_the_retriever_reads_them_and_an_own_image_is_r
     resolved = resolve_turn(conversation, conversation.here, GALLERY, lambda ref: tmp_path / ref, Reads(OWN, "own"))
     for number, row in ((1, 1), (2, 0)):
         [picture] = resolved.earlier(number)
-        expected = GALLERY.picture(f"p{row:03}", Reads(OWN, "own")).vectors["own"]
+        expected = read_picture(GALLERY, f"p{row:03}", Reads(OWN, "own")).vectors["own"]
         np.testing.assert_allclose(picture.vectors["own"], expected, atol=1e-6)
 
 
 def test_earlier_pictures_cost_nothing_until_somebody_asks(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    look_up = Gallery.picture
 
     def noted(gallery: Gallery, picture: str, reads: Reads) -> Picture:
         asked.append(picture)
-        return look_up(gallery, picture, reads)
+        return read_picture(gallery, picture, reads)
 
-    monkeypatch.setattr(Gallery, "picture", noted)
+    monkeypatch.setattr("viewfinder.session.resolve.read_picture", noted)
     conversation = Conversation().then(Like("p000")).then(Like("p001")).then(Say("redder"))
     resolved = resolve_turn(conversation, conversation.here, GALLERY)
     assert asked == []

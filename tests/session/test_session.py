@@ -30,6 +30,7 @@ from viewfinder.query import Query
 from viewfinder.retrievers import Composer, load_retriever
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.hits import Hits
+from viewfinder.search.scores import score_all
 from viewfinder.session.session import Session
 from viewfinder.testing import COLOURS, ColourEncoder, draw_halves, tiny_snapshot
 
@@ -522,7 +523,7 @@ def test_the_image_of_a_turn_is_found_by_its_name(tmp_path: Path) -> None:
 def test_scores_shown_are_those_of_the_gallery() -> None:
     live = session()
     hits = live.say("green over red")
-    total_n = GALLERY.scores(live.ranking().query).total_n
+    total_n = score_all(GALLERY, live.ranking().query).total_n
     expected = [round(float(total_n[GALLERY.row(hit.id)]), 4) for hit in hits]
     assert [hit.score for hit in hits] == expected == sorted(expected, reverse=True)
     assert np.isclose(max(expected), total_n.max(), atol=1e-4)

@@ -23,6 +23,7 @@ from viewfinder.retrievers import Composer, Retriever
 from viewfinder.search import late_interaction as scores
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.hits import Hits
+from viewfinder.search.judging import judge_texts
 from viewfinder.session.session import Session
 from viewfinder.testing import COLOURS, ColourEncoder, TinyRaw, tiny_snapshot
 
@@ -274,10 +275,10 @@ def test_whether_it_is_here_is_judged_alike_whichever_retriever_looks(retriever:
     assert (live.take(Answer(WHICH_TOP, "red")).verdict != "nothing") == there
     ranking = live.ranking()
     assert ranking.query.evidence
-    judged = ranking.gallery.judge((words,), ranking.query, ranking.scores)
+    judged = judge_texts(ranking.gallery, (words,), ranking.query, ranking.scores)
     assert judged is not None
     vector_d = ENCODER.words([words])[0]
-    said_n = gallery.snapshot.matrix_nd @ vector_d - gallery.background_n
+    said_n = gallery.snapshot.matrix_nd @ vector_d - gallery.measures.background_n
     np.testing.assert_allclose(judged.scores_at(np.arange(len(gallery))), said_n, atol=1e-6)
 
 
@@ -323,7 +324,8 @@ class GreenGrass:
 def test_an_answer_about_a_photograph_counts_as_its_question_was_chosen(
     retriever: Retriever[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("viewfinder.session.evidence.photograph_labels", GreenGrass)
+    for module in ("evidence", "chances"):
+        monkeypatch.setattr(f"viewfinder.session.{module}.photograph_labels", GreenGrass)
     greens = [(top, bottom) for top in NAMES for bottom in ("green", "red")]
     live = Session(gallery_of(greens), retriever, "information_gain", n=16, memo=ByteCache())
     live.say("something")

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from viewfinder.errors import BadInput, ViewfinderError, explain_missing_package
+from viewfinder.processors import count_processors
 from viewfinder.scratch import scratch_folder
 
 LOCAL = "local"
@@ -43,7 +44,7 @@ def ray_session(address: str = LOCAL, *, cpus: int | None = None) -> Iterator[An
     Args:
         address: "auto" for the cluster of this machine, HOST:PORT or ray://HOST:PORT for another's, `LOCAL` for one of
             its own.
-        cpus: how many cores a local one has; all by default.
+        cpus: how many cores a local one has; all that this process may use by default.
 
     Raises:
         ViewfinderError: Ray is not installed, or there is no cluster.
@@ -67,7 +68,7 @@ def ray_session(address: str = LOCAL, *, cpus: int | None = None) -> Iterator[An
         if address == LOCAL:
             _check_closed()
             folder = stack.enter_context(_cluster_folder())
-            known |= {"num_cpus": cpus, "include_dashboard": False, "_temp_dir": str(folder)}
+            known |= {"num_cpus": cpus or count_processors(), "include_dashboard": False, "_temp_dir": str(folder)}
         _begin_cluster(ray, known)
         stack.callback(ray.shutdown)
         # One that wants a token would not have let us in without.

@@ -28,7 +28,8 @@ from viewfinder.query import Query
 from viewfinder.search.gallery import MAX_KEPT_PICTURES, MAX_PICTURES_AT_ONCE, Gallery
 from viewfinder.search.kernels import TOGETHER
 from viewfinder.search.shard_scores import ShardAnswer, ShardQuestion, split_rows
-from viewfinder.store.bucket import local_folder, place_name
+from viewfinder.search.turn_scores import answer_shard
+from viewfinder.store.places import local_folder, place_name
 from viewfinder.store.settings import Settings
 from viewfinder.store.snapshot_files import load_built_snapshot, load_snapshot
 
@@ -86,7 +87,7 @@ class ShardActor:
         """The answer for these rows. Raises as `open`."""
         found, part = self._find_opened(shown), slice(question.start, question.stop)
         rows = part if found.rows_n is None else found.rows_n[part]
-        return found.gallery.answer_shard(question, rows, None if found.ids is None else found.ids[part])
+        return answer_shard(found.gallery, question, rows, None if found.ids is None else found.ids[part])
 
     def _find_opened(self, shown: Shown) -> _Opened:
         known = self._opened.get(shown.generation)

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, UInt8
 
 from viewfinder.conversation import Answer
 from viewfinder.encoders.tags import TagVectors
@@ -59,6 +60,49 @@ def answer_likelihoods(answer: Answer, pictures: KnownPictures) -> Float[np.ndar
 
     Answers in free words count where they name a value, label or tag.
     """
+    model = find_model(answer, pictures)
+    return None if model is None else model.weigh(pictures)
+
+
+@dataclass(frozen=True, eq=False)
+class AnswerModel:
+    """How likely an answer is, by what tells it: the labels of a facet, a group of tags, or (None) the catalogue.
+
+    Attributes:
+        levels: by the catalogue there are three chances: of pictures of which nothing is known, of those that have
+            another value, of those that have the one that is meant.
+    """
+
+    answer: Answer
+    facet: Facet | None
+    tags: str | None
+    meant: tuple[str, ...] = ()
+    levels: tuple[float, float, float] = (1.0, 1.0, 1.0)
+
+    def weigh(self, pictures: KnownPictures, usual: float | None = None) -> Float[np.ndarray, " n"]:
+        """P(answer | picture) for every picture; `usual`: its mean over a collection of which these are some."""
+        if self.facet is not None:
+            holds_nl = pictures.label_chances()
+            assert holds_nl is not None
+            return _weigh_by_facet(self.answer, self.facet, self.meant, holds_nl, usual)
+        if self.tags is not None:
+            return _weigh_by_tags(self.meant, self.tags, pictures)
+        return np.asarray(np.array(self.levels)[self.find_levels(pictures)])
+
+    @property
+    def is_of_catalogue(self) -> bool:
+        """Whether it is a column of the catalogue that tells."""
+        return self.facet is None and self.tags is None
+
+    def find_levels(self, pictures: KnownPictures) -> UInt8[np.ndarray, " n"]:
+        """Which of the `levels` each picture has, by the catalogue."""
+        assert self.answer.question.attribute is not None
+        has_n, known_n = pictures.column_masks(self.answer.question.attribute, self.meant)
+        return np.asarray(known_n.astype(np.uint8) + (has_n & known_n), np.uint8)
+
+
+def find_model(answer: Answer, pictures: KnownPictures) -> AnswerModel | None:
+    """What tells how likely an answer is for each picture; None where it says nothing by itself."""
     name = answer.question.attribute
     if name is None or is_dont_know(answer.text) or not answer.text.strip():
         return None
@@ -68,49 +112,45 @@ def answer_likelihoods(answer: Answer, pictures: KnownPictures) -> Float[np.ndar
     # A column, a facet and a group of tags may have one name, and ask alike: what was offered tells them apart.
     offered = set(answer.question.choices)
     facet = next((facet for facet in facets() if facet.name == name and offered & set(facet.labels)), None)
-    if facet is not None and (holds_nl := pictures.label_chances()) is not None:
-        return _weigh_by_facet(answer, facet, holds_nl)
+    if facet is not None and pictures.label_chances() is not None:
+        meant = tuple(facet.labels_meant(answer.text))
+        says_something = meant or answer.text.strip().casefold() in NO_VALUES
+        return AnswerModel(answer, facet, None, meant) if says_something else None
     values = pictures.column_values(name)
     if values is not None:
-        return _weigh_by_column(answer, name, values, pictures)
+        found = tuple(find_values_meant(answer.question, answer.text, values))
+        # A wrong answer is any of the other choices, all alike.
+        others = max(len([choice for choice in answer.question.choices if not is_dont_know(choice)]) - 1, 1)
+        chances = (1 / (others + 1), KNOWN_ERROR / others, 1 - KNOWN_ERROR)
+        return AnswerModel(answer, None, None, found, chances) if found else None
     if any(group.name == name for group in pictures.tags.groups):
-        return _weigh_by_tags(answer, name, pictures)
+        tags = tuple(find_values_meant(answer.question, answer.text, pictures.tags.group(name).answers))
+        return AnswerModel(answer, None, name, tags) if tags else None
     return None
 
 
-def _weigh_by_column(
-    answer: Answer, name: str, values: Sequence[str], pictures: KnownPictures
-) -> Float[np.ndarray, " n"] | None:
-    meant = find_values_meant(answer.question, answer.text, values)
-    if not meant:
-        return None
-    has_n, known_n = pictures.column_masks(name, meant)
-    # A wrong answer is any of the other choices, all alike.
-    others = max(len([choice for choice in answer.question.choices if not is_dont_know(choice)]) - 1, 1)
-    return np.where(known_n, np.where(has_n, 1 - KNOWN_ERROR, KNOWN_ERROR / others), 1 / (others + 1))
-
-
-def _weigh_by_facet(answer: Answer, facet: Facet, holds_nl: Float[np.ndarray, "n l"]) -> Float[np.ndarray, " n"] | None:
+def _weigh_by_facet(
+    answer: Answer,
+    facet: Facet,
+    meant: Sequence[str],
+    holds_nl: Float[np.ndarray, "n l"],
+    usual: float | None,
+) -> Float[np.ndarray, " n"]:
     offered = [choice for choice in answer.question.choices if choice in facet.labels]
-    meant = facet.labels_meant(answer.text)
-    is_else = answer.text.strip().casefold() in NO_VALUES
-    if not (meant or is_else):
-        return None
     columns = [*offered, *(label for label in meant if label not in offered)]
     start = label_columns()[facet.name].start
     holds_na = holds_nl[:, [start + facet.labels.index(label) for label in columns]]
     named = [columns.index(label) for label in meant]
     if facet.together:
-        return set_likelihoods(holds_na, named, either=len(named) > 1 and _OR.search(answer.text) is not None)
+        either = len(named) > 1 and _OR.search(answer.text) is not None
+        return set_likelihoods(holds_na, named, either=either, usual=usual)
     chance_na = choice_chances(holds_na)
+    is_else = answer.text.strip().casefold() in NO_VALUES
     return np.asarray(chance_na[:, -1] if is_else else chance_na[:, named].sum(axis=1))
 
 
-def _weigh_by_tags(answer: Answer, name: str, pictures: KnownPictures) -> Float[np.ndarray, " n"] | None:
+def _weigh_by_tags(meant: Sequence[str], name: str, pictures: KnownPictures) -> Float[np.ndarray, " n"]:
     group = pictures.tags.group(name)
-    meant = find_values_meant(answer.question, answer.text, group.answers)
-    if not meant:
-        return None
     tag_nt = pictures.tag_chances(name)
     chance_na = np.concatenate([tag_nt, np.maximum(1 - tag_nt.sum(axis=1, keepdims=True), 0)], axis=1)
     likely_n = chance_na[:, [group.answers.index(one) for one in meant]].sum(axis=1).astype(np.float64)

@@ -213,14 +213,19 @@ def choice_chances(holds_nk: Float[np.ndarray, "n k"], error: float = EMPTY_ANSW
 
 
 def set_likelihoods(
-    holds_nk: Float[np.ndarray, "n k"], named: Sequence[int], *, either: bool = False, error: float = MISLEADING_ANSWERS
+    holds_nk: Float[np.ndarray, "n k"],
+    named: Sequence[int],
+    *,
+    either: bool = False,
+    error: float = MISLEADING_ANSWERS,
+    usual: float | None = None,
 ) -> Float[np.ndarray, " n"]:
     """P(answer | picture) where several of k choices can be true: that those in `named` are, or with () that none is.
 
     What is named has to hold: all of it, or with `either` some of it ("a bus or a car"). What is not may hold all the
     same: people name of what is true a part, the share `NAMED_TOO` of the rest. A picture of which two choices are true
     is thus no less likely to be the one than a picture of which one is. A share `error` of the answers says nothing: it
-    is as likely for each picture as the answers are on average.
+    is as likely for each picture as the answers are on average: `usual`, or (None) the mean of these pictures.
 
     >>> set_likelihoods(np.array([[0.9, 0.9], [0.5, 0.1]]), [0], error=0.0).round(3).tolist()
     [0.657, 0.485]
@@ -232,7 +237,9 @@ def set_likelihoods(
         said_ns = sure_nk[:, list(named)]
         true_n = 1 - (1 - said_ns).prod(axis=1) if either else said_ns.prod(axis=1)
         likely_n = true_n * (1 - NAMED_TOO * np.delete(sure_nk, list(named), axis=1)).prod(axis=1)
-    return np.asarray((1 - error) * likely_n + error * likely_n.mean()) if len(likely_n) else likely_n
+    if not len(likely_n):
+        return np.asarray(likely_n)
+    return np.asarray((1 - error) * likely_n + error * (likely_n.mean() if usual is None else usual))
 
 
 @dataclass(frozen=True, eq=False)

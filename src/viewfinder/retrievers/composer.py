@@ -2,15 +2,17 @@
 
 Each turn becomes weighted parts of one query, so every turn's share of a score can be shown. What is said stays; a
 picked picture replaces the one picked before it; a rejected one goes. Words said with a picture ("but brown") count
-more than the picture they change.
+more than the picture they change. What several turns say is read turn by turn, and as one text besides.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import ClassVar
 
 import numpy as np
+from jaxtyping import Float
 
 from viewfinder.conversation import Answer, BackTo, Keep, Like, PictureId, Reject, Say, Show
 from viewfinder.query import Part, Picture, Query, Reads, ResolvedTurn
@@ -29,15 +31,30 @@ BESIDE_WORDS = 0.4
 """Weight of a picked picture, and of what is said with it, once the wanted one was described. Chosen on the
 photographs of `choose`; a catalogue's own words ("but brown") are understood, and keep their weights."""
 
+TOGETHER = 0.5
+"""Share of the vector of all descriptions read as one text in each of theirs: "it runs through the snow" says little
+without the dog of the turn before. Chosen on the photographs of `choose`."""
+
+MAX_TOGETHER = 40
+"""Words of the last descriptions that are read as one text: encoders read no more, and a turn must not cost more the
+longer a conversation is."""
+
 
 @dataclass(frozen=True, eq=False)
 class ComposerState:
-    """The parts so far, in the order of the turns, the pictures that must not come back, and what was last said of the
-    wanted picture itself."""
+    """What a conversation has come to.
+
+    Attributes:
+        parts: in the order of the turns.
+        excluded: the pictures that must not come back.
+        described: what was last said of the wanted picture itself.
+        together: the vector of the last descriptions read as one text, and their turns; None: there is only one.
+    """
 
     parts: tuple[Part, ...] = ()
     excluded: frozenset[PictureId] = frozenset()
     described: Part | None = None
+    together: tuple[Float[np.ndarray, " d"], frozenset[int]] | None = None
 
 
 class Composer:
@@ -53,32 +70,74 @@ class Composer:
 
     def step(self, state: ComposerState, turn: ResolvedTurn) -> ComposerState:
         """The state with this turn's parts added, and those it invalidates removed."""
-        match turn.turn:
-            case Say():
-                before = state.described.label if state.described else ""
-                wanted, against = _make_both(turn, split_clauses_in_context(turn.text, before), 1.0)
-                described = wanted[0] if wanted else state.described
-                return replace(state, parts=(*state.parts, *wanted, *against), described=described)
-            case Answer(_, text) if is_dont_know(text):
-                return state
-            case Answer() | Keep():  # by the catalogue where it has the value, and in words
-                values = tuple(
-                    Part("value", turn.number, f"{column}: {value}", VALUE, value=(column, value))
-                    for column, known in turn.attribute_values.items()
-                    for value in known
-                )
-                return replace(state, parts=(*state.parts, *values, *(_make_said(turn, 1.0) if turn.text else ())))
-            case Like() | Show():
-                return _add_picked(state, turn)
-            case Reject():
-                return _add_rejected(state, turn)
-            case BackTo():
-                raise AssertionError("the session moves; a retriever never sees BackTo")
+        return _read_together(_add_turn(state, turn), turn)
 
     def query(self, state: ComposerState) -> Query:
-        """All parts as they are: the gallery adds them up."""
+        """All parts, each description as one of all: the gallery adds them up."""
         sharpness = _compute_sharpness(state.parts)
-        return Query(parts=state.parts, excluded=state.excluded, sharpness=sharpness, on_box_scale=True)
+        return Query(parts=_blend_parts(state), excluded=state.excluded, sharpness=sharpness, on_box_scale=True)
+
+
+def _add_turn(state: ComposerState, turn: ResolvedTurn) -> ComposerState:
+    match turn.turn:
+        case Say():
+            before = state.described.label if state.described else ""
+            wanted, against = _make_both(turn, split_clauses_in_context(turn.text, before), 1.0)
+            described = wanted[0] if wanted else state.described
+            return replace(state, parts=(*state.parts, *wanted, *against), described=described)
+        case Answer(_, text) if is_dont_know(text):
+            return state
+        case Answer() | Keep():  # by the catalogue where it has the value, and in words
+            values = tuple(
+                Part("value", turn.number, f"{column}: {value}", VALUE, value=(column, value))
+                for column, known in turn.attribute_values.items()
+                for value in known
+            )
+            return replace(state, parts=(*state.parts, *values, *(_make_said(turn, 1.0) if turn.text else ())))
+        case Like() | Show():
+            return _add_picked(state, turn)
+        case Reject():
+            return _add_rejected(state, turn)
+        case BackTo():
+            raise AssertionError("the session moves; a retriever never sees BackTo")
+
+
+def _read_together(state: ComposerState, turn: ResolvedTurn) -> ComposerState:
+    """The state with its last descriptions read as one text."""
+    said = _select_last(tuple(part for part in state.parts if _is_description(part)))
+    if len(said) < 2:
+        return replace(state, together=None)
+    # A correction repeats what it corrects.
+    texts = [
+        part.label.strip().rstrip(".").rstrip()
+        for part, after in zip(said, (*said[1:], None), strict=True)
+        if after is None or not after.label.startswith(part.label)
+    ]
+    (vector_d,) = turn.words([". ".join(texts)])
+    return replace(state, together=(vector_d, frozenset(part.turn for part in said)))
+
+
+def _select_last(said: tuple[Part, ...]) -> tuple[Part, ...]:
+    """The last descriptions that have at most `MAX_TOGETHER` words in all."""
+    words = list(accumulate(len(part.label.split()) for part in reversed(said)))
+    return said[len(said) - sum(count <= MAX_TOGETHER for count in words) :]
+
+
+def _is_description(part: Part) -> bool:
+    return part.kind == "words" and part.weight > 0
+
+
+def _blend_parts(state: ComposerState) -> tuple[Part, ...]:
+    """The parts, with what was read together in the vectors of its turns, which keep their shares of a score."""
+    if state.together is None:
+        return state.parts
+    together_d, turns = state.together
+    return tuple(
+        replace(part, vector_d=(1 - TOGETHER) * part.vector_d + TOGETHER * together_d)
+        if _is_description(part) and part.turn in turns and part.vector_d is not None
+        else part
+        for part in state.parts
+    )
 
 
 def _compute_sharpness(parts: tuple[Part, ...]) -> float:

@@ -15,6 +15,9 @@ from __future__ import annotations
 import json
 import math
 import os
+import struct
+import sys
+import zipfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from importlib.util import find_spec
@@ -38,6 +41,9 @@ ENOUGH_RECALL = 0.98
 
 PROBES_STEP = 1.4
 """Each number of lists tried is this many times the one before."""
+
+READ_AT_ONCE, ZIP_HEADER = 1 << 22, 30
+"""Bytes of an entry that are read at once while its checksum is compared, and those that stand before its name."""
 
 VERSION = 2
 """The version of saved indexes: one of another version is made anew."""
@@ -141,14 +147,15 @@ class ApproximateIndex:
         *,
         against: bool = False,
         allowed_s: Bool[np.ndarray, " s"] | None = None,
+        deeper: int = 1,
     ) -> Int64[np.ndarray, " k"]:
         """Slots of about the best `count` pictures (of those allowed), best first; fewer where there are fewer.
 
-        `against`: whether a part of the query counts against pictures.
+        `against`: whether a part of the query counts against pictures. `deeper`: into that many times as many lists.
         """
         import faiss
 
-        probes = self.card.probes_against if against else self.card.probes
+        probes = min(deeper * (self.card.probes_against if against else self.card.probes), self.card.lists)
         params = _search_parameters(nprobe=probes)
         if allowed_s is not None:
             # If few are allowed, the best of them lie in lists further away.
@@ -352,15 +359,22 @@ def save_index(index: ApproximateIndex, file: Path) -> None:
         os.fsync(stream.fileno())
 
 
-def load_index(file: Path, width: int) -> ApproximateIndex:
-    """An index as it was saved, over vectors of this width. Raises UnusableIndex: anything about it is wrong."""
+def load_index(file: Path, width: int, *, grows: bool = False) -> ApproximateIndex:
+    """An index as it was saved, over vectors of this width. Raises UnusableIndex: anything about it is wrong.
+
+    It is mapped, so that a search has in memory what it looked into, and processes share it; one that `grows` is read.
+    """
     import faiss
 
     try:
         card, pictures = load_card(file)
-        with file.open("rb") as stream, np.load(stream) as stored:
-            index: Any = faiss.deserialize_index(stored["index"])
-            ids_s = stored["ids"]
+        if grows or sys.platform == "win32":  # which does not replace a file that is mapped
+            with file.open("rb") as stream, np.load(stream) as stored:
+                index: Any = faiss.deserialize_index(stored["index"])
+                ids_s = stored["ids"]
+        else:
+            index = _map_index(file)
+            ids_s = _map_entry(file, "ids")
         inverted: Any = getattr(index, "invlists", None)
         fits = (
             isinstance(index, faiss.IndexIVFScalarQuantizer)
@@ -376,6 +390,36 @@ def load_index(file: Path, width: int) -> ApproximateIndex:
     if not fits:
         raise UnusableIndex(f"{file}: its parts do not fit each other, or the collection")
     return ApproximateIndex(index, ids_s, card)
+
+
+def _map_index(file: Path) -> Any:
+    """The index in a file, of which only what is looked at is read."""
+    import faiss
+
+    before = np.empty(_map_entry(file, "index").offset, np.uint8)
+    stream: Any = faiss.FileIOReader(str(file))
+    stream(faiss.swig_ptr(before), 1, len(before))  # faiss maps from where its reader stands
+    index: Any = faiss.read_index(stream, faiss.IO_FLAG_MMAP)
+    # Else every search starts threads that read lists ahead.
+    inverted: Any = faiss.downcast_InvertedLists(index.invlists)
+    inverted.prefetch_nthread = 0
+    return index
+
+
+def _map_entry(file: Path, name: str) -> np.memmap[Any, Any]:
+    """An array in a file of arrays, mapped once its checksum was compared: the entries are not compressed."""
+    with zipfile.ZipFile(file) as stored:
+        with stored.open(f"{name}.npy") as entry:
+            while entry.read(READ_AT_ONCE):
+                pass
+        start = stored.getinfo(f"{name}.npy").header_offset
+    with file.open("rb") as stream:
+        stream.seek(start)
+        header = stream.read(ZIP_HEADER)
+        stream.seek(start + ZIP_HEADER + sum(struct.unpack("<HH", header[-4:])))  # the lengths of its name and more
+        np.lib.format.read_magic(stream)
+        shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
+        return np.memmap(stream, dtype, "r", stream.tell(), shape)
 
 
 def load_card(file: Path) -> tuple[IndexCard, int]:

@@ -5,9 +5,64 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
-from viewfinder.query import Evidence, Part, Query, WordMatch
+from viewfinder.query import Evidence, Part, Query, RegionSpace, WordMatch
+from viewfinder.search.gallery import Gallery
+from viewfinder.search.near_scores import NearScores
+from viewfinder.search.regions import compute_attention, find_block, find_boxes
+from viewfinder.search.scores import Scores, measure_likeness, positive_weight, weigh_term
+
+
+def explain_hits(
+    gallery: Gallery, query: Query, rows_k: Int[np.ndarray, " k"], scores: Scores | NearScores | None = None
+) -> list[dict[str, Any]]:
+    """Why these pictures are hits: `turns` (`explain_turns`), and `regions` where the query has them.
+
+    Given the `scores` of the same query, rank fusion needs no second pass over all pictures.
+    """
+    shares_kp = share_parts(gallery, query, rows_k, scores)
+    found = explain_turns(query, np.concatenate([shares_kp, share_evidence(gallery, query, rows_k)], axis=1))
+    if isinstance(query.space, RegionSpace) and query.parts:
+        looks = zip(found, rows_k.tolist(), shares_kp, compute_attention(gallery, query, rows_k), strict=True)
+        for entry, row, shares_p, attention_pr in looks:
+            boxes_r4 = find_boxes(gallery, row, query.space)
+            entry["regions"] = explain_regions(query, shares_p, attention_pr, boxes_r4)
+    return found
+
+
+def share_parts(
+    gallery: Gallery, query: Query, rows_k: Int[np.ndarray, " k"], scores: Scores | NearScores | None = None
+) -> Float[np.ndarray, "k parts"]:
+    """The share of each part in the score of these pictures; with `share_evidence` rows sum to the scores.
+
+    `scores` as for `explain_hits`.
+    """
+    if not query.parts:
+        return np.zeros((len(rows_k), 0))
+    if not isinstance(query.space, RegionSpace):
+        weight, vectors_kd = positive_weight(query), gallery.snapshot.matrix_nd[rows_k]
+        shares = [part.weight * measure_likeness(gallery, part, rows_k, vectors_kd) / weight for part in query.parts]
+        return np.stack(shares, axis=1)
+    from viewfinder.search.late_interaction import region_shares
+
+    block = find_block(gallery, query.space)
+    if query.compare != "rank_fusion":
+        return region_shares(query, query.space, block.at(rows_k)).T
+    if not isinstance(scores, Scores) or scores.adds_pn is None:
+        return region_shares(query, query.space, block)[:, rows_k].T
+    return scores.adds_pn[:, rows_k].T
+
+
+def share_evidence(gallery: Gallery, query: Query, rows_k: Int[np.ndarray, " k"]) -> Float[np.ndarray, "k evidence"]:
+    """The share of each answer that counts as evidence, then of each word match, in the score of these pictures."""
+    terms: tuple[Evidence | WordMatch, ...] = (*query.evidence, *query.word_matches)
+    shares_ke = np.zeros((len(rows_k), len(terms)), np.float32)
+    for at, term in enumerate(terms):
+        # Nothing where there are no ratios: what they were about has gone.
+        if (ratios := weigh_term(gallery, term)) is not None:
+            shares_ke[:, at] = ratios.at(rows_k) / np.float32(query.sharpness)
+    return shares_ke
 
 
 def explain_turns(query: Query, shares_kp: Float[np.ndarray, "k parts"]) -> list[dict[str, Any]]:

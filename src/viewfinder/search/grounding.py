@@ -62,11 +62,11 @@ class Grounder:
             crops_cd = encoder.project(encoder.pictures(cut_boxes(pixels, crop_boxes())).global_bd)
             self._crops.put(key, crops_cd)
         likeness_tc = encoder.words(texts) @ crops_cd.T
-        if gallery.scale.is_of_box:
+        if gallery.measures.scale.is_of_box:
             likeness_tc = likeness_tc - encoder.background(crops_cd)
         else:
-            most = MAX_BRIGHTER * gallery.scale.words
-            likeness_tc = compare_crops(likeness_tc, crops_cd, gallery.sayings_bd, most=most)
+            most = MAX_BRIGHTER * gallery.measures.scale.words
+            likeness_tc = compare_crops(likeness_tc, crops_cd, gallery.measures.sayings_bd, most=most)
         return Grounding(grid_boxes(1, 1, GRID_SIDE), spread_to_regions(likeness_tc))
 
     def has_crops(self, gallery: Gallery, picture: PictureId) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -65,6 +65,8 @@ class Hit:
     each box (the weights add up to 1), and what it adds to the score.
 
     `others`: the other pictures of the same product, if a catalogue tells products and the search folds them.
+
+    `fields`: the columns of the catalogue that were asked for, each with the picture's values.
     """
 
     rank: int
@@ -74,6 +76,7 @@ class Hit:
     match: Match
     why: dict[str, Any] = field(default_factory=dict, compare=False)
     others: tuple[PictureId, ...] = ()
+    fields: Mapping[str, tuple[str, ...]] = field(default_factory=dict, compare=False)
 
 
 class Hits(tuple[Hit, ...]):
@@ -139,6 +142,7 @@ class Hits(tuple[Hit, ...]):
 
 def _hit_to_json(hit: Hit) -> dict[str, Any]:
     record = {**asdict(hit), "path": str(hit.path), "others": list(hit.others)}
-    if not hit.others:
-        del record["others"]
+    for name in ("others", "fields"):
+        if not record[name]:
+            del record[name]
     return record

@@ -18,27 +18,20 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float, Int64
 
 from viewfinder.encoders.base import to_file_name
-from viewfinder.search.approximate import (
-    ApproximateIndex,
-    Queries,
-    UnusableIndex,
-    build_index,
-    has_faiss,
-    load_card,
-    load_index,
-    measure_index,
-    save_index,
-    with_background,
-)
 from viewfinder.search.gallery import Gallery
-from viewfinder.search.near_scores import IndexedPictures, sample_rows
 from viewfinder.search.own_scale import read_sayings
+from viewfinder.search.samples import sample_rows
 from viewfinder.store.tables import private_files
+
+if TYPE_CHECKING:  # few collections are so large that any of this is needed
+    from viewfinder.search.approximate import ApproximateIndex, Queries
+    from viewfinder.search.indexed_pictures import IndexedPictures
 
 APPROXIMATE = "approximate"
 """The folder in a library."""
@@ -90,17 +83,22 @@ def index_file(folder: Path, space: str) -> Path:
     return folder / APPROXIMATE / f"{to_file_name(space)}.npz"
 
 
-def read_index(folder: Path, space: str, width: int) -> ApproximateIndex | None:
-    """The index of a space of vectors of this width; None if there is none that can be used."""
+def read_index(folder: Path, space: str, width: int, *, grows: bool = False) -> ApproximateIndex | None:
+    """The index of a space of vectors of this width; None if there is none that can be used. To one that `grows`,
+    pictures may be added."""
+    from viewfinder.search.approximate import UnusableIndex, has_faiss, load_index
+
     file = index_file(folder, space)
     with suppress(OSError, UnusableIndex):
         if file.is_file() and has_faiss():
-            return load_index(file, width)
+            return load_index(file, width, grows=grows)
     return None
 
 
 def read_card(folder: Path, space: str) -> dict[str, object] | None:
     """The card of the index of a space, without reading the index; None if there is none that can be used."""
+    from viewfinder.search.approximate import UnusableIndex, load_card
+
     file = index_file(folder, space)
     with suppress(OSError, UnusableIndex):
         if file.is_file():
@@ -119,7 +117,11 @@ def read_card(folder: Path, space: str) -> dict[str, object] | None:
 
 def pays(size: int) -> bool:
     """Whether a collection of this size is searched with an index, if that is possible here."""
-    return size >= MIN_INDEXED and has_faiss()
+    if size < MIN_INDEXED:
+        return False
+    from viewfinder.search.approximate import has_faiss
+
+    return has_faiss()
 
 
 def serves(indexed: IndexedPictures | None) -> bool:
@@ -143,13 +145,16 @@ def renew_index(folder: Path, gallery: Gallery, tell: Tell = lambda line: None) 
     """
     from filelock import FileLock, Timeout
 
+    from viewfinder.search.approximate import build_index
+    from viewfinder.search.indexed_pictures import IndexedPictures
+
     space, matrix_nd = gallery.snapshot.space, gallery.snapshot.matrix_nd
     file = index_file(folder, space)
     with private_files(folder):
         file.parent.mkdir(exist_ok=True)
     with suppress(Timeout), FileLock(file.with_suffix(".lock"), timeout=0):
         _remove_leftovers(file)
-        found = read_index(folder, space, matrix_nd.shape[1])
+        found = read_index(folder, space, matrix_nd.shape[1], grows=True)
         indexed = None if found is None else IndexedPictures(found, gallery.snapshot.ids)
         if found is not None and indexed is not None and not len(indexed.lacking_k) and not _will_be_stale(indexed):
             return found
@@ -158,7 +163,7 @@ def renew_index(folder: Path, gallery: Gallery, tell: Tell = lambda line: None) 
         if grown is None:
             tell(f"an index of {len(gallery):,} pictures is made")
             queries = _queries_of_both(gallery, added_k, QUERIES)
-            grown = build_index(gallery.snapshot.ids, matrix_nd, gallery.background_n, queries)
+            grown = build_index(gallery.snapshot.ids, matrix_nd, gallery.measures.background_n, queries)
         write_index(grown, folder, space)
         return grown
     return None
@@ -180,11 +185,14 @@ def _grow(index: ApproximateIndex, gallery: Gallery, indexed: IndexedPictures, t
     New pictures may be of another kind than those for which the lists were chosen. Then they lie in few lists, or far
     from the middle of any, and queries miss them.
     """
+    from viewfinder.search.approximate import measure_index, with_background
+    from viewfinder.search.indexed_pictures import IndexedPictures
+
     if _will_be_stale(indexed) or len(gallery) >= MAX_GROWN * index.card.trained_on:
         return None
     rows_k = indexed.lacking_k
     tell(f"the index takes {len(rows_k):,} more pictures")
-    matrix_nd, background_n = gallery.snapshot.matrix_nd, gallery.background_n
+    matrix_nd, background_n = gallery.snapshot.matrix_nd, gallery.measures.background_n
     index.add(
         [gallery.snapshot.ids[row] for row in rows_k.tolist()], with_background(matrix_nd[rows_k], background_n[rows_k])
     )
@@ -213,6 +221,8 @@ def write_index(index: ApproximateIndex, folder: Path, space: str) -> None:
     """Saves an index under a temporary name and renames it, so that no process reads half a file, even after the
     machine has lost its power; the caller holds the lock of this index.
     """
+    from viewfinder.search.approximate import save_index
+
     file = index_file(folder, space)
     with private_files(folder):
         file.parent.mkdir(exist_ok=True)
@@ -244,6 +254,8 @@ def queries_like(gallery: Gallery, of_k: Int64[np.ndarray, " k"] | None = None, 
     queries, one is what is said about a picture; one is that and the picture too; one is that, but neither this picture
     nor the word that fits it best. Only if there are no words at all are the queries pictures, moved a little.
     """
+    from viewfinder.search.approximate import Queries, with_background
+
     snapshot = gallery.snapshot
     rows_k = sample_rows(len(gallery), count) if of_k is None else of_k[sample_rows(len(of_k), count)]
     pictures_kd = snapshot.matrix_nd[rows_k]
@@ -255,9 +267,9 @@ def queries_like(gallery: Gallery, of_k: Int64[np.ndarray, " k"] | None = None, 
         unwanted_kd = vocabulary.vectors_ld[best_kw[:, 0]]
     if vocabulary is not None and sum(map(bool, texts)) < len(texts) // 2:
         kind, texts = "words", [" ".join(vocabulary.words[at] for at in best_w) for best_w in best_kw.tolist()]
-    if vocabulary is None and not gallery.scale.is_of_box:
-        fits_k2 = choose_sayings(pictures_kd @ gallery.sayings_bd.T)
-        unwanted_kd = gallery.sayings_bd[fits_k2[:, 1]]
+    if vocabulary is None and not gallery.measures.scale.is_of_box:
+        fits_k2 = choose_sayings(pictures_kd @ gallery.measures.sayings_bd.T)
+        unwanted_kd = gallery.measures.sayings_bd[fits_k2[:, 1]]
         if sum(map(bool, texts)) < len(texts) // 2:
             kind, texts = "sayings", [read_sayings()[at] for at in fits_k2[:, 0].tolist()]
     said_m = np.flatnonzero([bool(text) for text in texts])
@@ -265,7 +277,7 @@ def queries_like(gallery: Gallery, of_k: Int64[np.ndarray, " k"] | None = None, 
         vectors_md = np.concatenate([gallery.encoder.words([texts[at]]) for at in said_m.tolist()])
         weight_m = np.resize(np.array(BESIDE, np.float32), len(said_m))
         against_m = weight_m < 0
-        beside = gallery.scale.pictures / gallery.scale.words  # as `Gallery.express` weighs pictures
+        beside = gallery.measures.scale.pictures / gallery.measures.scale.words  # as `express_query` weighs pictures
         vectors_md = vectors_md + beside * weight_m[:, None] * pictures_kd[said_m]
         vectors_md += AGAINST * against_m[:, None] * unwanted_kd[said_m]
         return Queries(with_background(vectors_md, np.full(len(said_m), -1.0, np.float32)), against_m, kind)

@@ -6,13 +6,16 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from viewfinder.search.approximate import ApproximateIndex
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.index_files import index_file, is_due, pays, read_index, renew_index, serves
-from viewfinder.search.near_scores import IndexedPictures
 from viewfinder.store.snapshot import Snapshot
 from viewfinder.whole_files import mark_file
+
+if TYPE_CHECKING:  # few collections are so large that they have one
+    from viewfinder.search.approximate import ApproximateIndex
+    from viewfinder.search.indexed_pictures import IndexedPictures
 
 
 class LibraryIndex:
@@ -32,6 +35,8 @@ class LibraryIndex:
         """The index over a snapshot, if an index pays and there is one that still serves it."""
         if not pays(len(snapshot)):
             return None
+        from viewfinder.search.indexed_pictures import IndexedPictures
+
         if (mark := self._mark(snapshot)) != self.mark:
             self._index = read_index(self.folder, snapshot.space, snapshot.matrix_nd.shape[1])
             self.mark = mark  # last: a thread that sees the new mark takes the new index
@@ -46,7 +51,11 @@ class LibraryIndex:
         """Makes or grows the index over a gallery, if that is due; returns whether it was."""
         if not _is_due(gallery) or (index := renew_index(self.folder, gallery, report)) is None:
             return False
-        self._index, self.mark = index, self._mark(gallery.snapshot)
+        snapshot = gallery.snapshot
+        mark = self._mark(snapshot)
+        # Mapped as others read it, and not as it was made: that takes 300 bytes a picture of this process alone.
+        self._index = read_index(self.folder, snapshot.space, snapshot.matrix_nd.shape[1]) or index
+        self.mark = mark
         return True
 
     def build_soon(self, gallery: Gallery, build: Callable[[], object]) -> None:

@@ -72,7 +72,7 @@ def _allow_for_errors(nats_n: Float32[np.ndarray, " n"], true: float) -> Float32
 def _index(snapshot: Snapshot, names: tuple[str, ...]) -> WordIndex:
     """The pictures by the words in some columns of machines' facts, kept beside the snapshot."""
     blocks = snapshot.derived_by_block(
-        f"machine-words-1-{names[0]}",
+        f"machine-words-2-{names[0]}",
         lambda block: build_column_entries([block.column(name) for name in names if name in block.file_columns]),
     )
     return WordIndex(blocks, len(snapshot))

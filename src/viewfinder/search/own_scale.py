@@ -29,7 +29,7 @@ from jaxtyping import Float, Float32, Int64
 
 from viewfinder.encoders.scale import BOX, Scale
 from viewfinder.search.kernels import top_k
-from viewfinder.search.near_scores import sample_rows
+from viewfinder.search.samples import sample_rows
 from viewfinder.search.verdicts import CROWD, MAX_TURNS_COUNTED, MIN_LIKELY, Verdict, mean_odds
 
 FEATURES = ("crowd", "best", "usual", "near", "generic", "length", "turns", "rare")
@@ -228,11 +228,12 @@ def own_features(
     said_d = texts_md.mean(axis=0)
     likeness_b = scale.sayings_bd @ said_d
     nearest_k = likeness_b[top_k(likeness_b.astype(np.float32), NEAREST)]
+    slope, offset = of_encoder.texts
     rare = 0.0 if familiar is None else max(COMMON - familiar, 0.0)
     return np.array(
         [
-            standing_c.mean(), standing_c.max(), scale.usual, of_encoder.move_texts(float(nearest_k.mean())),
-            of_encoder.move_texts(float(likeness_b.mean())), measure_length(texts_md, of_encoder),
+            standing_c.mean(), standing_c.max(), scale.usual, slope * float(nearest_k.mean()) + offset,
+            slope * float(likeness_b.mean()) + offset, measure_length(texts_md, of_encoder),
             min(len(texts_md), MAX_TURNS_COUNTED), rare,
         ],
         np.float64,

@@ -1,51 +1,22 @@
-"""The parts of a query as vectors: what is plain likeness is merged into one scan, the rest is scored on its own."""
+"""Parts of a query that are no plain likeness: words of the vocabulary, words against rivals, vectors for regions."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float, Float32
 
 from viewfinder.encoders.base import Vocabulary
-from viewfinder.query import Part, Query
+from viewfinder.query import Query
 from viewfinder.search.kernels import row_products
 
 WORD_TEMPERATURE, RIVAL_TEMPERATURE = 0.065, 0.05
 """Temperatures of the softmax over the vocabulary and over rivals, for pictures compared as words describe them."""
 
+IN_CACHE = 256
+"""Pictures whose numbers for all words stay in a processor's cache."""
+
 MIN_CONTRAST = -6.0
 """The least log-probability, one picture in 400: below that, a word counts as not holding."""
-
-
-@dataclass(frozen=True, eq=False)
-class PlainSum:
-    """The parts of a query that are plain likeness, merged into one: their weighted mean is a vector too.
-
-    A picture's share of the score is its dot product with `vector_d` (None where there are no such parts) less
-    `centred` times its background; `others` are the parts that are not plain.
-    """
-
-    vector_d: Float32[np.ndarray, " d"] | None
-    centred: float
-    others: tuple[Part, ...]
-
-
-def sum_plain_parts(query: Query) -> PlainSum:
-    """A query as one scan, as far as that is possible."""
-    weight = positive_weight(query)
-    plain = [part for part in query.parts if part.kind in ("words", "picture")]
-    vectors = [part.weight * part.factor * part.vector_d for part in plain if part.vector_d is not None]
-    return PlainSum(
-        vector_d=(np.sum(vectors, axis=0) / weight).astype(np.float32) if vectors else None,
-        centred=sum((part.weight * part.factor for part in plain if part.centred), 0.0) / weight,
-        others=tuple(part for part in query.parts if part.kind not in ("words", "picture")),
-    )
-
-
-def positive_weight(query: Query) -> float:
-    """The divisor of a weighted sum; 1 if nothing is asked for."""
-    return sum(part.weight for part in query.parts if part.weight > 0) or 1.0
 
 
 def vocabulary_vectors(vectors_nd: Float[np.ndarray, "n d"], vocabulary: Vocabulary) -> Float32[np.ndarray, "n l"]:
@@ -60,6 +31,23 @@ def vocabulary_vectors(vectors_nd: Float[np.ndarray, "n d"], vocabulary: Vocabul
     logits_nl /= logits_nl.sum(axis=1, keepdims=True)
     np.sqrt(logits_nl, out=logits_nl)
     return logits_nl
+
+
+def vocabulary_likeness(
+    vectors_nd: Float[np.ndarray, "n d"], vocabulary: Vocabulary, vector_l: Float[np.ndarray, " l"]
+) -> Float32[np.ndarray, " n"]:
+    """The products of `vocabulary_vectors` with one such vector, without them: several times faster.
+
+    With h = exp(logits / 2), the product is h . vector / |h|. Logits are below 16, so that nothing overflows.
+    """
+    halves_ld = np.asarray(vocabulary.vectors_ld, np.float32) / np.float32(2 * WORD_TEMPERATURE)
+    vector_l = np.asarray(vector_l, np.float32)
+    found_n = np.empty(len(vectors_nd), np.float32)
+    for at in range(0, len(vectors_nd), IN_CACHE):
+        half_kl = np.asarray(vectors_nd[at : at + IN_CACHE] @ halves_ld.T, np.float32)
+        np.exp(half_kl, out=half_kl)
+        found_n[at : at + IN_CACHE] = half_kl @ vector_l / np.sqrt(np.einsum("kl,kl->k", half_kl, half_kl))
+    return found_n
 
 
 def contrast_scores(

@@ -1,4 +1,4 @@
-"""Pictures of one product as one result: the best stands for it, and the others are named with it."""
+"""Pictures of one product, of one burst, or nearly the same, as one result: the best stands for all."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from viewfinder.wording.product_columns import MAX_PRODUCT_PICTURES, PRODUCT_NAM
 
 @dataclass(frozen=True, eq=False)
 class Products:
-    """The products of a collection. `product_n`: the number of each picture's product, -1 where it is of none.
+    """The products of a collection, its bursts and its copies.
 
-    `order_n` has the pictures by product, and `sorted_n` the products in this order.
+    `product_n` has the number of each picture's, -1 where it is of none. `order_n` has the
+    pictures by product, and `sorted_n` the products in this order.
     """
 
     product_n: Int32[np.ndarray, " n"]
@@ -47,7 +48,8 @@ class Products:
 
 
 def find_products(snapshot: Snapshot) -> Products | None:
-    """The products of a collection, by its columns called product id or item_group_id; None: no picture shares one.
+    """The products of a collection, by its columns called product id or item_group_id, and bursts and copies among the
+    other pictures; None: no picture shares one.
 
     A value that very many pictures have is no product.
     """
@@ -64,8 +66,25 @@ def find_products(snapshot: Snapshot) -> Products | None:
         is_product_n[is_product_n] &= count_v[codes_n[is_product_n]] <= MAX_PRODUCT_PICTURES
         product_n[is_product_n] = first + codes_n[is_product_n]
         first += len(column.values)
+    from viewfinder.search.bursts import number_bursts
+    from viewfinder.search.copies import number_copies
+
+    for number_n in (number_bursts(snapshot), number_copies(snapshot)):
+        _join_groups(product_n, number_n)
     known = product_n[product_n >= 0]
-    if len(np.unique(known)) == len(known):
+    if not len(known) or np.bincount(known).max() == 1:  # `np.unique` would import masked arrays, 10 ms
         return None
     order_n = np.argsort(product_n, kind="stable")
     return Products(product_n, order_n, product_n[order_n])
+
+
+def _join_groups(product_n: Int32[np.ndarray, " n"], number_n: Int32[np.ndarray, " n"]) -> None:
+    """Gives pictures of none a product by their groups: that of another picture of the group, or one of its own."""
+    first = int(product_n.max(initial=-1)) + 1
+    group_k = np.flatnonzero(number_n >= 0)
+    count = int(number_n.max(initial=-1)) + 1
+    of_group = np.arange(first, first + count, dtype=np.int32)
+    known_k = group_k[product_n[group_k] >= 0]
+    of_group[number_n[known_k]] = product_n[known_k]
+    alone_k = group_k[product_n[group_k] < 0]
+    product_n[alone_k] = of_group[number_n[alone_k]]

@@ -11,14 +11,17 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from viewfinder.conversation import PictureId
-from viewfinder.query import LikelihoodRatios, Query
-from viewfinder.search.gallery import MIN_SORTED, Gallery, Scores
+from viewfinder.query import Query, Ratios
+from viewfinder.search.gallery import Gallery
 from viewfinder.search.hits import Hit, PicturePath
+from viewfinder.search.judging import judge_texts
 from viewfinder.search.near_scores import NearScores
 from viewfinder.search.own_scale import OwnJudgement
-from viewfinder.search.products import Products
 from viewfinder.search.region_scores import TIE
+from viewfinder.search.scores import MIN_SORTED, Scores, express_query, score_all
+from viewfinder.search.turn_scores import score_deeper, score_turn
 from viewfinder.search.verdicts import (
+    MIN_MAYBE,
     Judgement,
     Verdict,
     agree_verdict,
@@ -30,10 +33,14 @@ from viewfinder.search.verdicts import (
 )
 
 if TYPE_CHECKING:
+    from viewfinder.search.products import Products
     from viewfinder.wording.reading import SaidReading
 
 LIKELY_BY_FACTS = 0.9
 """The chance of a picture for which all facts hold, where nothing else was said."""
+
+MAX_JUDGED = 1000
+"""So many of the best results are judged to count how many fit."""
 
 
 class Ranking:
@@ -42,6 +49,7 @@ class Ranking:
     `allowed_n`: the pictures that meet the filters, None without filters. `adapters`: the turns that the retriever
     could not take as given, and what was done instead. `texts`: what was said of the wanted picture, by which it is
     judged. `reading`: how the last sentence was read. `fold`: of the pictures of one product only the best is a result.
+    `settled`: the columns that filters settle, about which nothing needs to be asked.
     """
 
     def __init__(
@@ -54,11 +62,13 @@ class Ranking:
         reading: SaidReading | None = None,
         *,
         fold: bool = False,
+        settled: frozenset[str] = frozenset(),
     ) -> None:
-        query = gallery.express(query)
+        query = express_query(query, gallery.measures.scale)
         self.gallery, self.query, self.adapters, self.reading = gallery, query, adapters, reading
+        self.settled = settled
         self._allowed_n = allowed_n
-        self.scores: Scores | NearScores = gallery.turn_scores(query, allowed_n)
+        self.scores: Scores | NearScores = score_turn(gallery, query, allowed_n)
         self._texts = texts
         self._rows_k: Int[np.ndarray, " k"] | None = None
         self._products: Products | None = gallery.products if fold else None
@@ -87,6 +97,20 @@ class Ranking:
             return agree_verdict(self._judgement.verdict, self._compute_chances(best)[0])
         return judge_result(self._compute_chances(best)[0] if best else None)
 
+    def count_matches(self) -> tuple[int, int]:
+        """How many results are likely, and how many may be it, among the best `MAX_JUDGED`.
+
+        Chances never rise down the list, so that looking ends at the first result which is unlikely.
+        """
+        looked_at = MIN_SORTED
+        while True:
+            rows = self.best(looked_at).tolist()
+            chances = self._compute_chances(rows)
+            if len(rows) < looked_at or chances[-1] < MIN_MAYBE or looked_at == MAX_JUDGED:
+                matches = judge_matches(chances)
+                return matches.count("likely"), matches.count("maybe")
+            looked_at = min(4 * looked_at, MAX_JUDGED)
+
     @property
     def unheard(self) -> tuple[str, ...]:
         """If nothing is found, the words last said that the encoder does not know, unless it knows most (`Hits`)."""
@@ -97,7 +121,7 @@ class Ranking:
 
     @cached_property
     def _judgement(self) -> Judgement | OwnJudgement | None:
-        return self.gallery.judge(self._texts, self.query, self.scores)
+        return judge_texts(self.gallery, self._texts, self.query, self.scores)
 
     def _compute_chances(self, rows: Sequence[int]) -> list[float]:
         """How likely the first hits are to be what was said; without words, how far they stand out."""
@@ -110,16 +134,16 @@ class Ranking:
         return fall_along([chance * held for chance, held in zip(said, self._weigh_facts(rows), strict=True)])
 
     @cached_property
-    def _facts(self) -> tuple[LikelihoodRatios, ...]:
+    def _facts(self) -> tuple[Ratios, ...]:
         """What the facts that were said tell, of those that hold for any picture."""
-        told = (known.ratios() for known in self.query.evidence if known.is_fact)
+        told = (known.ratios() for known in self.query.evidence if known.is_fact and not known.is_filter)
         return tuple(ratios for ratios in told if ratios is not None)
 
     def _weigh_facts(self, rows: Sequence[int]) -> list[float]:
         """How much less likely pictures are to be meant than one for which all facts hold: 1 for these."""
         rows_k, lost_k = np.asarray(rows, np.int64), np.zeros(len(rows))
         for ratios in self._facts:
-            lost_k += ratios.at(rows_k) - ratios.nats_k.max()
+            lost_k += ratios.at(rows_k) - ratios.highest
         return [float(chance) for chance in np.exp(lost_k)]
 
     def best(self, count: int) -> Int[np.ndarray, " k"]:
@@ -140,8 +164,8 @@ class Ranking:
         if self._rows_k is None or count > len(self._rows_k):
             self._rows_k = self.scores.best(max(count, MIN_SORTED), self._allowed_n)
             if isinstance(self.scores, NearScores) and len(self._rows_k) < min(count, self.total):
-                # Rarely does anybody look this far down: a full scan.
-                self.scores = self.gallery.scores(self.query, allowed_n=self._allowed_n)
+                # Rarely does anybody look this far down.
+                self.scores = score_deeper(self.gallery, self.query, self._allowed_n, count)
                 self._rows_k = self.scores.best(max(count, MIN_SORTED), self._allowed_n)
         return self._rows_k[:count]
 
@@ -157,7 +181,7 @@ class Ranking:
             for paths in self.gallery.snapshot.paths_of(rows)
         ]
         matches = judge_matches(self._compute_chances(first_k.tolist() if rows else [])[start:])
-        reasons = self.gallery.why(self.query, rows_k, self.scores) if explained and rows else [{} for _ in rows]
+        reasons = self._explain(rows_k) if explained and rows else [{} for _ in rows]
         known = zip(rows, files, scores, matches, reasons, strict=True)
         return tuple(
             [
@@ -178,7 +202,13 @@ class Ranking:
     def why(self, ids: Sequence[PictureId]) -> dict[PictureId, dict[str, Any]]:
         """Why these pictures rank where they do (see `Hit`). Raises UnknownName: one is not in this collection."""
         rows_k = np.array(self.gallery.rows(ids), dtype=np.int64)
-        return dict(zip(ids, self.gallery.why(self.query, rows_k, self.scores), strict=True)) if ids else {}
+        return dict(zip(ids, self._explain(rows_k), strict=True)) if ids else {}
+
+    def _explain(self, rows_k: Int[np.ndarray, " k"]) -> list[dict[str, Any]]:
+        # Not above: few searches are explained.
+        from viewfinder.search.explanation import explain_hits
+
+        return explain_hits(self.gallery, self.query, rows_k, self.scores)
 
     def rank_bounds(self, picture: PictureId) -> tuple[int, int]:
         """The 0-based rank of a picture in the whole collection, at best and at worst where scores tie.
@@ -186,7 +216,7 @@ class Ranking:
         Filters do not count here; rejected pictures, and those that a "but ..." went on from, rank last.
         """
         [row] = self.gallery.rows([picture])
-        scores = self.gallery.scores(self.query, exact=True)
+        scores = score_all(self.gallery, self.query, exact=True)
         open_n = ~scores.excluded_n
         if not open_n[row]:
             return len(self.gallery) - 1, len(self.gallery) - 1

@@ -22,6 +22,7 @@ import numpy as np
 from jaxtyping import Float, Float32, Int, UInt8
 
 from viewfinder.encoders.onnx import inference_session
+from viewfinder.processors import count_processors
 
 TILE = 64
 """Pictures per tile. Files hold this layout, so those written with one value cannot be read with another."""
@@ -398,7 +399,7 @@ def _share_out(work: Callable[[Task], None], tasks: Iterable[Task]) -> None:
     """Runs the tasks in as many threads as a product would: numpy and ONNX Runtime release the lock."""
     listed = list(tasks)
     told = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
-    threads = min(len(listed), int(told) if told.isdecimal() else os.cpu_count() or 1)
+    threads = min(len(listed), int(told) if told.isdecimal() else count_processors())
     if threads <= 1:
         for task in listed:
             work(task)

@@ -11,14 +11,18 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from itertools import chain
 from pathlib import Path
 
 import numpy as np
-from jaxtyping import Int64
+from jaxtyping import Int32, Int64
 
+from viewfinder.byte_cache import ByteCache
+from viewfinder.encoders.base import Encoder
 from viewfinder.query import LikelihoodRatios
+from viewfinder.search.verdicts import UNHEARD
 from viewfinder.store.rows import FACTS, AttributeColumn
 from viewfinder.store.snapshot import Snapshot
 from viewfinder.wording.stems import WORD, stem
@@ -84,29 +88,25 @@ NUMBER, LETTERS_OR_DIGITS = re.compile(r"\d"), re.compile(r"\d+|\D+")
 class WordIndex:
     """Finds pictures by the words in their captions and catalogue rows.
 
-    `blocks` are the entries of blocks of pictures, each with its first row. Entries are one array, so that they can be
-    stored beside a snapshot and mapped: for every word of every picture the word's key, ascending, and the picture's
-    row in its block, ascending with it. `headings` are the names of the columns.
+    `blocks` are the entries of blocks of pictures (`pack_entries`), each with its first row. `headings` are the names
+    of the columns.
     """
 
     def __init__(
-        self, blocks: Sequence[tuple[int, Int64[np.ndarray, "2 _e"]]], pictures: int, headings: Iterable[str] = ()
+        self, blocks: Sequence[tuple[int, Int32[np.ndarray, " _p"]]], pictures: int, headings: Iterable[str] = ()
     ) -> None:
-        self._blocks = blocks
+        self._blocks = [(start, unpack_entries(packed_p)) for start, packed_p in blocks]
         self._pictures = pictures
         self._headings = frozenset(word for name in headings for word in said_words(name))
 
     def __len__(self) -> int:
         """The words of all pictures."""
-        return sum(entries_2e.shape[1] for _, entries_2e in self._blocks)
+        return sum(len(entries.rows_e) for _, entries in self._blocks)
 
     def rows(self, word: str) -> Int64[np.ndarray, " k"]:
         """The pictures that have a word, each once; `word` as `written_words` gives it."""
-        key, found = _hash_word(word), []
-        for start, (keys_e, rows_e) in self._blocks:
-            first, last = keys_e.searchsorted((key, key + 1))
-            found.append(start + rows_e[first:last])
-        return np.concatenate(found)
+        key = _hash_word(word)
+        return np.concatenate([start + entries.find(key) for start, entries in self._blocks])
 
     def rows_named(self, text: str) -> Int64[np.ndarray, " k"]:
         """The pictures of whose files a text is the name, or a part of it that nobody would say: one with a number.
@@ -123,7 +123,7 @@ class WordIndex:
             return np.zeros(0, np.int64)
         whole_k = self.rows(f"={''.join(parts)}")
         if len(whole_k) or not any(len(part) >= MIN_NUMBER and NUMBER.search(part) for part in parts):
-            return np.unique(whole_k)
+            return np.unique(whole_k) if len(whole_k) else whole_k  # it would import masked arrays, 10 ms
         return rows_of_all(np.unique(self.rows(part)) for part in parts)
 
     def find(self, text: str) -> dict[str, Int64[np.ndarray, " k"]]:
@@ -206,6 +206,97 @@ class WordIndex:
         return LikelihoodRatios.of(nats_k, telling_k, self._pictures)
 
 
+@dataclass(frozen=True, eq=False)
+class Entries:
+    """Words of a block of pictures: the keys of all words, ascending, and the rows of the pictures that have each,
+    ascending: those of word `at` are `rows_e[starts[at]:starts[at + 1]]`."""
+
+    keys_u: Int64[np.ndarray, " u"]
+    starts: Int32[np.ndarray, " bounds"]
+    rows_e: Int32[np.ndarray, " e"]
+
+    def find(self, key: int) -> Int64[np.ndarray, " k"]:
+        """The rows that have a word."""
+        at = int(self.keys_u.searchsorted(key))
+        if at == len(self.keys_u) or self.keys_u[at] != key:
+            return np.zeros(0, np.int64)
+        return self.rows_e[self.starts[at] : self.starts[at + 1]].astype(np.int64)
+
+
+def unpack_entries(packed_p: Int32[np.ndarray, " p"]) -> Entries:
+    """The entries in an array of `pack_entries`, which are views into it."""
+    words = int(packed_p[0])
+    keys_u, starts = packed_p[2 : 2 + 2 * words].view(np.int64), packed_p[2 + 2 * words : 3 + 3 * words]
+    return Entries(keys_u, starts, packed_p[3 + 3 * words :])
+
+
+@dataclass(frozen=True, eq=False)
+class WeighedText:
+    """A text looked up in what is written about the pictures.
+
+    `rows_of_all`: the pictures of which all words of the text are written; None if it has none that may be names.
+    """
+
+    ratios: LikelihoodRatios | None
+    rows_of_all: Int64[np.ndarray, " k"] | None
+
+
+class WrittenWords:
+    """What people wrote about the pictures of a snapshot, and how their files are called, looked up for texts.
+
+    `encoder` knows how often people say a word of a picture. Texts that were looked up are kept in `memory`.
+    """
+
+    def __init__(self, snapshot: Snapshot, encoder: Encoder, memory: ByteCache) -> None:
+        self._snapshot, self._encoder, self._memory = snapshot, encoder, memory
+
+    @cached_property
+    def words(self) -> WordIndex | None:
+        """The words written about the pictures; None if there are none."""
+        headings = set(self._snapshot.columns()) - set(FACTS) - self._snapshot.file_columns
+        index = WordIndex(self._snapshot.derived_by_block("words-5", build_entries), len(self._snapshot), headings)
+        return index if len(index) else None
+
+    @cached_property
+    def file_names(self) -> WordIndex:
+        """The names of the pictures' files."""
+        return WordIndex(self._snapshot.derived_by_block("names-2", build_name_entries), len(self._snapshot))
+
+    def weigh_text(self, text: str) -> WeighedText:
+        """How much likelier a text is said of each picture given what is written about it."""
+        return self._memory.remember(text, lambda: self._weigh(text))
+
+    def find_rows_of_all(self, texts: Sequence[str]) -> Int64[np.ndarray, " k"]:
+        """The pictures of which all words of the texts are written."""
+        found = [rows_k for text in texts if (rows_k := self.weigh_text(text).rows_of_all) is not None]
+        return rows_of_all(found)
+
+    def _weigh(self, text: str) -> WeighedText:
+        named_k, pictures, written_k = self.file_names.rows_named(text), len(self._snapshot), None
+        ratios: LikelihoodRatios | None = None
+        if self.words is not None:
+            known, found = self._familiar, self.words.find(text)
+            ratios = self.words.likelihood_ratios(
+                found, lambda word: 10.0 ** known.get(word, UNHEARD), self._coverage, self.words.find_values(text)
+            )
+            written_k = rows_of_all(found.values()) if found else None
+            if not len(named_k) and written_k is not None and known and known.keys().isdisjoint(found):
+                named_k = written_k  # a name, or another language: what the encoder makes of it says nothing
+        if len(named_k):
+            return WeighedText(add_named(ratios, named_k, pictures), named_k)
+        return WeighedText(ratios, written_k)
+
+    @property
+    def _familiar(self) -> Mapping[str, float]:
+        calibration = self._encoder.calibration
+        return {} if calibration is None else calibration.familiar
+
+    @cached_property
+    def _coverage(self) -> float:
+        """The share of what people say of pictures that is written about these."""
+        return 1.0 if self.words is None else self.words.measure_coverage(self._familiar)
+
+
 def is_name(word: str) -> bool:
     """Whether a word, as `said_words` gives it, is one of a thing's own: a long number, or no English word.
 
@@ -244,7 +335,7 @@ def rows_of_all(found: Iterable[Int64[np.ndarray, " _k"]]) -> Int64[np.ndarray, 
     return rows_k
 
 
-def build_entries(snapshot: Snapshot) -> Int64[np.ndarray, "2 e"]:
+def build_entries(snapshot: Snapshot) -> Int32[np.ndarray, " p"]:
     """A block's entries in a `WordIndex`: captions, catalogue columns except those that files fill as well, and what
     people wrote into files.
 
@@ -263,10 +354,10 @@ def build_entries(snapshot: Snapshot) -> Int64[np.ndarray, "2 e"]:
         found = [_hash_word(word) for caption in snapshot.captions(row) for word in written_words(caption)]
         keys.append(np.array(found, np.int64))
         rows.append(np.full(len(found), row))
-    return _sort_entries(np.concatenate(keys), np.concatenate(rows))
+    return pack_entries(np.concatenate(keys), np.concatenate(rows))
 
 
-def build_name_entries(snapshot: Snapshot) -> Int64[np.ndarray, "2 e"]:
+def build_name_entries(snapshot: Snapshot) -> Int32[np.ndarray, " p"]:
     """A block's entries in an index of the names of files, by which they are found whole or in part."""
     found = [
         (_hash_word(part), row)
@@ -275,21 +366,29 @@ def build_name_entries(snapshot: Snapshot) -> Int64[np.ndarray, "2 e"]:
         for part in name_parts(path)
     ]
     keys_e, rows_e = np.array(found, np.int64).reshape(-1, 2).T
-    return _sort_entries(keys_e, rows_e)
+    return pack_entries(keys_e, rows_e)
 
 
-def build_column_entries(columns: Sequence[AttributeColumn]) -> Int64[np.ndarray, "2 e"]:
+def build_column_entries(columns: Sequence[AttributeColumn]) -> Int32[np.ndarray, " p"]:
     """A block's entries in an index of the words in these columns alone."""
     keys, rows = _list_column_words(columns)
-    return _sort_entries(np.concatenate(keys), np.concatenate(rows))
+    return pack_entries(np.concatenate(keys), np.concatenate(rows))
 
 
-def _sort_entries(keys_e: Int64[np.ndarray, " e"], rows_e: Int64[np.ndarray, " e"]) -> Int64[np.ndarray, "2 _e"]:
-    """Entries by key, then by row, each once."""
+def pack_entries(keys_e: Int64[np.ndarray, " e"], rows_e: Int64[np.ndarray, " e"]) -> Int32[np.ndarray, " p"]:
+    """Entries by key, then by row, each once, in one array that can be stored beside a snapshot and mapped.
+
+    Most words are those of many pictures: a key for each of these would take most of the memory. First the number of
+    words, then their keys, where the rows of each begin, and the rows.
+    """
     order_e = np.lexsort((rows_e, keys_e))
-    entries_2e = np.stack([keys_e[order_e], rows_e[order_e]])
-    is_new_e = np.append(True, (np.diff(entries_2e) != 0).any(axis=0))[: entries_2e.shape[1]]
-    return entries_2e[:, is_new_e]
+    keys_e, rows_e = keys_e[order_e], rows_e[order_e]
+    is_new_e = np.ones(len(keys_e), bool)
+    is_new_e[1:] = (keys_e[1:] != keys_e[:-1]) | (rows_e[1:] != rows_e[:-1])
+    keys_u, starts = np.unique(keys_e[is_new_e], return_index=True)
+    bounds = np.append(starts, np.count_nonzero(is_new_e)).astype(np.int32)
+    head, keys = np.array([len(keys_u), 0], np.int32), keys_u.astype(np.int64).view(np.int32)
+    return np.concatenate([head, keys, bounds, rows_e[is_new_e].astype(np.int32)])
 
 
 def _list_column_words(

@@ -12,7 +12,8 @@ from viewfinder.query import RegionSpace, SentenceEncoder
 from viewfinder.questioners import Candidates, PictureProjection
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.ranking import Ranking
-from viewfinder.session.evidence import KnownOfGallery
+from viewfinder.search.regions import find_block
+from viewfinder.session.chances import find_chances_at
 from viewfinder.store.rows import FACTS
 from viewfinder.wording.replies import is_dont_know
 
@@ -41,7 +42,7 @@ def select_candidates(ranking: Ranking, conversation: Conversation, *, settled: 
     return Candidates(
         probabilities_c=chances_c / (chances_c.sum() or 1.0),  # there may be no candidate
         vectors_cd=snapshot.matrix_nd[rows_c],
-        columns={column.name: (column.values, column.first_codes_n[rows_c]) for column in columns},
+        columns={column.name: (column.values, column.find_first_codes(rows_c)) for column in columns},
         file_columns=snapshot.file_columns,
         said=tuple(text for turn in turns if (text := getattr(turn, "text", ""))),
         asked=tuple(node.asked for node in path if node.asked is not None),
@@ -79,7 +80,7 @@ class GalleryLookup:
 
     def label_chances(self) -> Float32[np.ndarray, "c l"] | None:
         """How likely each label of `questioners.photographs` holds; None if the encoder's vectors do not tell."""
-        return KnownOfGallery(self._gallery).label_chances_at(self._rows_c)
+        return find_chances_at(self._gallery, self._rows_c)
 
     def captions(self) -> Sequence[tuple[str, ...]]:
         """The captions of each candidate."""
@@ -93,4 +94,4 @@ class GalleryLookup:
         space = RegionSpace(
             name, version, lambda raw: projection.project(raw.whole_ng)[:, None], 1, width, reads_regions=False
         )
-        return self._gallery.block(space).vectors(self._rows_c)[:, 0]
+        return find_block(self._gallery, space).vectors(self._rows_c)[:, 0]

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-from jaxtyping import Bool, Float, Float32, Int
+from jaxtyping import Bool, Float, Float32, Int, Int64
 
 from viewfinder.conversation import Answer, Like, Node, Reject, Say, Turn
 from viewfinder.encoders.tags import TagVectors
-from viewfinder.query import Evidence, LikelihoodRatios
-from viewfinder.questioners.answers import answer_likelihoods
+from viewfinder.query import ComputedRatios, Evidence, LevelRatios, LikelihoodRatios, Ratios
+from viewfinder.questioners.answers import AnswerModel, find_model
 from viewfinder.questioners.photographs import REMEMBER, photograph_labels
-from viewfinder.search.gallery import MAX_KEPT_PICTURES, Gallery
+from viewfinder.search.gallery import Gallery
+from viewfinder.search.turn_scores import warm_scores
+from viewfinder.session.chances import find_chances_at
 from viewfinder.session.predicted import predict_labels
 from viewfinder.session.reading import Read
 from viewfinder.wording.choices import is_choice
@@ -42,7 +45,7 @@ def find_evidence(path: Sequence[Node], gallery: Gallery, read: Read) -> tuple[E
             weigh = partial(weigh_answer, gallery, node.turn)
             answered = Evidence(node.number, f"{question.text} {text}", f"{question.attribute}: {text}", weigh)
             found.append((answered, None))
-        elif facts := list_facts(node.turn, read):
+        elif facts := [fact for fact in list_facts(node.turn, read) if not fact.filter]:
             found = [
                 (evidence, earlier)
                 for evidence, earlier in found
@@ -77,37 +80,71 @@ def read_answer(answer: Answer, gallery: Gallery, read: Read) -> str:
     return reading.content if is_free else answer.text
 
 
-def weigh_answer(gallery: Gallery, answer: Answer) -> LikelihoodRatios | None:
+def weigh_answer(gallery: Gallery, answer: Answer) -> Ratios | None:
     """How much likelier an answer is for each picture of a gallery than for its pictures on average, in nats.
 
-    None if the answer says nothing by itself. Computed once and kept by the gallery.
+    None if the answer says nothing by itself. Computed once and kept by the gallery, or, where an index finds the
+    pictures that matter, computed of these alone: the mean is then that of a sample.
     """
 
-    def weigh() -> LikelihoodRatios | None:
-        likely_n = answer_likelihoods(answer, KnownOfGallery(gallery))
-        if likely_n is None or not len(gallery):
+    def weigh() -> Ratios | None:
+        if not len(gallery):
             return None
+        on_demand = gallery.indexed is not None
+        known = KnownOfGallery(gallery, find_sample(gallery))
+        model = find_model(answer, known)
+        if model is None:
+            return None
+        if model.is_of_catalogue:
+            return _weigh_levels(model, KnownOfGallery(gallery))
+        likely_n = model.weigh(known)
         mean = max(float(likely_n.mean()), MIN_LIKELIHOOD)
-        return LikelihoodRatios(np.asarray(np.log(np.maximum(likely_n, MIN_LIKELIHOOD) / mean), np.float32), None)
+
+        def compare(likely_k: Float[np.ndarray, " k"]) -> Float32[np.ndarray, " k"]:
+            return np.asarray(np.log(np.maximum(likely_k, MIN_LIKELIHOOD) / mean), np.float32)
+
+        if not on_demand:
+            return LikelihoodRatios(compare(likely_n), None)
+        return ComputedRatios(
+            lambda rows_k: compare(model.weigh(KnownOfGallery(gallery, rows_k), mean)),
+            lambda: compare(model.weigh(KnownOfGallery(gallery), mean)),
+            -math.log(mean),
+        )
 
     # All that the answer's likelihoods depend on.
-    return gallery.remember((answer.question.attribute, answer.question.choices, answer.text), weigh)
+    return gallery.memory.remember((answer.question.attribute, answer.question.choices, answer.text), weigh)
+
+
+def _weigh_levels(model: AnswerModel, pictures: KnownOfGallery) -> LevelRatios:
+    """The ratios of what a catalogue tells: it has the value, another one, or none."""
+    level_n, chance_l = model.find_levels(pictures), np.array(model.levels)
+    mean = float(np.bincount(level_n, minlength=len(chance_l)) @ chance_l / len(level_n))
+    return LevelRatios(np.log(chance_l / max(mean, MIN_LIKELIHOOD)).astype(np.float32), level_n)
 
 
 def warm_gallery(gallery: Gallery) -> Gallery:
     """Computes all that the first turn would have to compute; returns the gallery itself."""
-    KnownOfGallery(gallery).label_chances()
+    KnownOfGallery(gallery, find_sample(gallery)).label_chances()
     from viewfinder.questioners.looks import picture_looks
 
     predict_labels(gallery, picture_looks())
-    return gallery.warm()
+    return warm_scores(gallery)
+
+
+def find_sample(gallery: Gallery) -> Int64[np.ndarray, " k"] | None:
+    """The rows on which answers are measured; None: all."""
+    return None if gallery.indexed is None else gallery.measures.samples.rows_k
 
 
 @dataclass(frozen=True, eq=False)
 class KnownOfGallery:
-    """Catalogue, labels and tags of a gallery's pictures, as questioners ask for them (`KnownPictures`)."""
+    """Catalogue, labels and tags of a gallery's pictures, as questioners ask for them (`KnownPictures`).
+
+    `rows_k`: the pictures that are asked about; None: all of them.
+    """
 
     gallery: Gallery
+    rows_k: Int[np.ndarray, " k"] | None = None
 
     @property
     def tags(self) -> TagVectors:
@@ -120,28 +157,24 @@ class KnownOfGallery:
 
     def column_masks(self, name: str, values: Sequence[str]) -> tuple[Bool[np.ndarray, " n"], Bool[np.ndarray, " n"]]:
         """Which pictures have one of these values, and which have any."""
-        column = self.gallery.snapshot.column(name)
-        has_n = np.zeros(len(self.gallery), bool)
-        for value in values:
-            has_n |= column.mask(value)
-        return has_n, column.first_codes_n >= 0
+        column, wanted = self.gallery.snapshot.column(name), {value.casefold() for value in values}
+        has_n, known_n = (
+            column.mark(np.array(chosen, bool))
+            for chosen in ([value.casefold() in wanted for value in column.values], [True] * len(column.values))
+        )
+        return (has_n, known_n) if self.rows_k is None else (has_n[self.rows_k], known_n[self.rows_k])
 
     def label_chances(self) -> Float[np.ndarray, "n l"] | None:
         """How likely each label of `questioners.photographs` holds; None where nothing can tell."""
-        if self.gallery.scale.is_of_box:
+        if self.rows_k is not None:
+            return find_chances_at(self.gallery, self.rows_k)
+        if self.gallery.measures.scale.is_of_box:
             return predict_labels(self.gallery, photograph_labels())
         from viewfinder.session.labels import find_label_chances
 
         return find_label_chances(self.gallery)
 
-    def label_chances_at(self, rows_k: Int[np.ndarray, " k"]) -> Float32[np.ndarray, "k l"] | None:
-        """`label_chances` of some pictures; in a large collection computed from their vectors alone."""
-        labels = photograph_labels()
-        if len(self.gallery) > MAX_KEPT_PICTURES and self.gallery.encoder.version == labels.vectors_version:
-            return labels.chances(self.gallery.snapshot.matrix_nd[rows_k])
-        chances_nl = self.label_chances()
-        return None if chances_nl is None else np.asarray(chances_nl[rows_k])
-
     def tag_chances(self, group: str) -> Float[np.ndarray, "n t"]:
         """How likely each tag of a group is, for every picture."""
-        return self.gallery.tags.probabilities(self.gallery.snapshot.matrix_nd)[group]
+        matrix_nd = self.gallery.snapshot.matrix_nd
+        return self.gallery.tags.probabilities(matrix_nd if self.rows_k is None else matrix_nd[self.rows_k])[group]

@@ -25,7 +25,7 @@ from viewfinder.questioners.zero_shot import (
     stand_out,
 )
 from viewfinder.search.gallery import MAX_KEPT_PICTURES, MAX_PICTURES_AT_ONCE, TAG_SAMPLE, Gallery
-from viewfinder.search.near_scores import sample_rows
+from viewfinder.search.samples import sample_rows
 from viewfinder.session.predicted import can_predict, predict_labels
 from viewfinder.store.snapshot import Snapshot
 
@@ -67,7 +67,7 @@ def find_label_sources(gallery: Gallery) -> dict[str, Source]:
 
 def can_tell_by_words(gallery: Gallery) -> bool:
     """Whether labels can be told by the encoder's likeness to their words; the starter's are the network's."""
-    return not gallery.scale.is_of_box and len(gallery) > 0
+    return not gallery.measures.scale.is_of_box and len(gallery) > 0
 
 
 def _tell_by_words(gallery: Gallery) -> Float[np.ndarray, "n l"]:

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections import defaultdict
 
 import numpy as np
-from jaxtyping import Float, Float32
+from jaxtyping import Float, Float32, Int
 
 from viewfinder.questioners.looks import LOOKS, picture_looks
 from viewfinder.questioners.photographs import facets, label_columns, photograph_labels
 from viewfinder.search.gallery import Gallery
+from viewfinder.session.chances import find_chances_at
 from viewfinder.session.predicted import can_predict, predict_labels
 from viewfinder.wording.fact_phrases import FactPhrase, Kind, Names
 from viewfinder.wording.look_phrases import PEOPLE
@@ -59,18 +60,35 @@ def _list_labels(name: str) -> tuple[str, ...]:
     return next(tuple(facet.words) for facet in facets() if facet.name == name)
 
 
-def find_look_chances(phrase: FactPhrase, gallery: Gallery) -> Float32[np.ndarray, " n"] | None:
-    """How likely a phrase about looks holds for every picture; None where that is not told, and for other phrases."""
+def find_look_chances(
+    phrase: FactPhrase, gallery: Gallery, rows_k: Int[np.ndarray, " k"] | None = None
+) -> Float32[np.ndarray, " n"] | None:
+    """How likely a phrase about looks holds for every picture, or for some; None where that is not told, and for other
+    phrases."""
     if phrase.kind not in ("looks", "without"):
         return None
-    return gallery.remember(("seen", phrase.kind, phrase.values), lambda: _find_chances(phrase, gallery))
+    if rows_k is not None:
+        return _find_chances(phrase, gallery, rows_k)
+    return gallery.memory.remember(("seen", phrase.kind, phrase.values), lambda: _find_chances(phrase, gallery, None))
 
 
-def _find_chances(phrase: FactPhrase, gallery: Gallery) -> Float32[np.ndarray, " n"] | None:
+def samples_looks(phrase: FactPhrase, gallery: Gallery) -> bool:
+    """Whether what can be told of a collection as a whole is told of a sample: all pictures would be looked at."""
+    return phrase.kind == "without" and gallery.indexed is not None and can_predict(gallery, photograph_labels())
+
+
+def _find_chances(
+    phrase: FactPhrase, gallery: Gallery, rows_k: Int[np.ndarray, " k"] | None
+) -> Float32[np.ndarray, " n"] | None:
     if phrase.kind == "looks":
         looks_nl = predict_labels(gallery, picture_looks())
-        return None if looks_nl is None else looks_nl[:, LOOKS.index(phrase.values[0])].astype(np.float32)
-    holds_nl = predict_labels(gallery, photograph_labels())
+        if looks_nl is None:
+            return None
+        return looks_nl[slice(None) if rows_k is None else rows_k, LOOKS.index(phrase.values[0])].astype(np.float32)
+    if rows_k is None:
+        holds_nl = predict_labels(gallery, photograph_labels())
+    else:
+        holds_nl = find_chances_at(gallery, rows_k) if can_predict(gallery, photograph_labels()) else None
     if holds_nl is None:
         return None
     if phrase.values == (PEOPLE,):
@@ -87,7 +105,8 @@ def _find_chances(phrase: FactPhrase, gallery: Gallery) -> Float32[np.ndarray, "
 
 def is_seen(phrase: FactPhrase, gallery: Gallery) -> bool:
     """Whether a phrase about looks holds for any picture."""
-    seen_n = find_look_chances(phrase, gallery)
+    rows_k = gallery.measures.samples.rows_k if samples_looks(phrase, gallery) else None
+    seen_n = find_look_chances(phrase, gallery, rows_k)
     return seen_n is not None and bool((seen_n >= MIN_SEEN).any())
 
 

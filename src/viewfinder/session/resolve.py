@@ -16,6 +16,7 @@ from viewfinder.errors import BadInput, PictureError, UnknownName
 from viewfinder.pictures import Limits, decode, decode_one, is_file
 from viewfinder.query import NOTHING_MORE, Change, Picture, Reads, ResolvedTurn
 from viewfinder.search.gallery import Gallery
+from viewfinder.search.picture_reading import read_image, read_picture
 from viewfinder.session.evidence import read_answer
 from viewfinder.session.reading import Read, read_plainly
 from viewfinder.store.objects import parse_address
@@ -57,7 +58,7 @@ class ShownPictures(Sequence[Picture]):
         """A picture, or some of them."""
         if isinstance(index, slice):
             return ShownPictures(self._ids[index], self._gallery, self._reads)
-        return self._gallery.picture(self._ids[index], self._reads)
+        return read_picture(self._gallery, self._ids[index], self._reads)
 
 
 def resolve_turn(
@@ -85,11 +86,11 @@ def resolve_turn(
     screens = _Screens(conversation, gallery, image_file, reads)
     match turn:
         case Like(picture):
-            pictures = (gallery.picture(picture, reads),)
+            pictures = (read_picture(gallery, picture, reads),)
         case Show(pixels_ref):
             pictures = (screens.read_image(pixels_ref),)
         case Reject(named):
-            pictures = tuple(gallery.picture(picture, reads) for picture in named)
+            pictures = tuple(read_picture(gallery, picture, reads) for picture in named)
         case Keep(attribute, at):
             pictures = screens.list_after(at, all_there=True)
             if not pictures:
@@ -127,7 +128,7 @@ class _Screens:
         """An image that the user brought, read from its file."""
         file, fit = self.image_file(name), self.gallery.encoder.fit
         if isinstance(file, bytes):  # packed by ourselves: no sandbox needed
-            return self.gallery.picture_of(decode(file, limits=Limits(), fit=fit).pixels, self.reads)
+            return read_image(self.gallery, decode(file, limits=Limits(), fit=fit).pixels, self.reads)
         if not is_file(file):
             if (url := parse_address(file)) is not None:
                 raise BadInput(f"no such image: {url} is an address, not a file: download it, and give the file")
@@ -136,7 +137,7 @@ class _Screens:
             pixels = decode_one(file, fit).pixels
         except PictureError as error:
             raise PictureError(f"{name}: {error}") from error
-        return self.gallery.picture_of(pixels, self.reads)
+        return read_image(self.gallery, pixels, self.reads)
 
     def list_after(self, number: int, *, all_there: bool = False) -> tuple[Picture, ...]:
         """The picture of that turn, else the top of its results, as far as they exist (or all, or UnknownName)."""
@@ -147,7 +148,7 @@ class _Screens:
             return (self.read_image(node.turn.pixels_ref),)
         ids = (node.turn.picture,) if isinstance(node.turn, Like) else node.shown[:MAX_KEPT_FROM]
         if all_there:
-            return tuple(self.gallery.picture(picture, self.reads) for picture in ids)
+            return tuple(read_picture(self.gallery, picture, self.reads) for picture in ids)
         return tuple(ShownPictures(ids, self.gallery, self.reads))
 
 

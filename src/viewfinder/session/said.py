@@ -28,7 +28,7 @@ def texts_said(path: Sequence[Node], read: Read = read_plainly) -> tuple[str, ..
 
 def match_words(path: Sequence[Node], gallery: Gallery, read: Read = read_plainly) -> tuple[WordMatch, ...]:
     """The descriptions of which words are written about pictures; a picked or shown picture voids those before it."""
-    if gallery.file_names is None:
+    if gallery.written is None:
         return ()
     found: list[WordMatch] = []
     for node in path:
@@ -42,8 +42,8 @@ def match_words(path: Sequence[Node], gallery: Gallery, read: Read = read_plainl
             case _:
                 continue
         wanted = split_clauses(read(text).content).wanted
-        if wanted and gallery.written_ratios(wanted) is not None:
+        if wanted and gallery.written.weigh_text(wanted).ratios is not None:
             found.append(WordMatch(node.number, wanted))
-        if wanted and gallery.machine_ratios(wanted) is not None:
+        if wanted and gallery.weigh_machine_words(wanted) is not None:
             found.append(WordMatch(node.number, wanted, by_machine=True))
     return tuple(found)

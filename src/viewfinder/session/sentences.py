@@ -18,11 +18,11 @@ from viewfinder.search.gallery import Gallery
 from viewfinder.session.facts import COLUMNS, is_told_otherwise
 from viewfinder.session.looks import is_seen, list_looks
 from viewfinder.session.reading import Reading, read_plainly
-from viewfinder.wording.fact_phrases import NAMED, Kind, Names, find_fact_phrases, remove_phrases
+from viewfinder.wording.fact_phrases import NAMED, FactPhrase, Kind, Names, find_fact_phrases, remove_phrases
 from viewfinder.wording.file_names import drop_file_endings
 from viewfinder.wording.framing import says_nothing, take_content
 from viewfinder.wording.lexicon import is_english_word
-from viewfinder.wording.spelling import correct_spelling
+from viewfinder.wording.spelling import QUOTED_WORD, correct_spelling
 from viewfinder.wording.stems import WORD, stem
 from viewfinder.wording.stop_words import WITHOUT_CONTENT
 from viewfinder.wording.talk import is_talk
@@ -50,27 +50,44 @@ def read_sentence(text: str, gallery: Gallery, today: date) -> Reading:
     """A sentence, read for these pictures on a given day; as it is, if words are not matched in this gallery."""
     if not gallery.matches_words or not text:
         return read_plainly(text)
-    return gallery.remember(("reading", text, today.toordinal()), lambda: _read(text, gallery, today))
+    return gallery.memory.remember(("reading", text, today.toordinal()), lambda: _read(text, gallery, today))
 
 
 def _read(text: str, gallery: Gallery, today: date) -> Reading:
     vocabulary = Vocabulary(gallery)
+    whole = " ".join(text.split())
+    filters = _find_filters(whole, gallery, today) if ":" in whole else []
     # First of all: a misspelt name or month is a fact, and a misspelt "looking for" is none of the description.
     plain, spelt = correct_spelling(
-        drop_file_endings(" ".join(text.split())), vocabulary.is_known, vocabulary.find_share_meant
+        drop_file_endings(remove_phrases(whole, filters)), vocabulary.is_known, vocabulary.find_share_meant
     )
+    # A word in quotation marks is one that was meant as it was typed; they are no part of the description.
+    plain = QUOTED_WORD.sub(lambda found: found[0] if vocabulary.is_known(found[1].lower()) else found[1], plain)
     found = find_fact_phrases(plain, today, list_names(gallery))
     # Where no picture is black and white, something in it may be.
     facts = tuple(fact for fact in found if fact.kind != "looks" or is_seen(fact, gallery))
     facts = tuple(fact for fact in facts if not is_told_otherwise(fact, gallery))
     content = take_content(remove_phrases(plain, list(facts)))
-    if facts and says_nothing(
+    if (facts or filters) and says_nothing(
         " ".join(word for word in WORD.findall(content) if word.lower() not in WITHOUT_CONTENT | _ANY)
     ):
         content = ""  # "photos from July 2007" are any photos
     said = {word for part in (content, *(fact.words for fact in facts)) for word in part.lower().split()}
     corrections = tuple(one for one in spelt if any(one.read.lower() in word for word in said))
-    return Reading(text, content, corrections, facts)
+    return Reading(text, content, corrections, (*facts, *filters))
+
+
+def _find_filters(text: str, gallery: Gallery, today: date) -> list[FactPhrase]:
+    from viewfinder.session.filters import find_filters  # few sentences have any
+
+    return find_filters(text, gallery, lambda: list_names(gallery), today)
+
+
+def read_filters(text: str, gallery: Gallery, today: date) -> Reading:
+    """A sentence as it is, but for its filters: so it is read for retrievers that understand sentences themselves."""
+    if ":" not in text or not (filters := _find_filters(" ".join(text.split()), gallery, today)):
+        return read_plainly(text)
+    return Reading(text, remove_phrases(" ".join(text.split()), filters), (), tuple(filters))
 
 
 @dataclass(frozen=True)
@@ -106,7 +123,8 @@ class Vocabulary:
 
     def _find_share_written(self, word: str) -> float | None:
         """The share of these pictures' texts, or of names, that have a word."""
-        words, shares = self.gallery.words, []
+        written, shares = self.gallery.written, []
+        words = None if written is None else written.words
         if words is not None and (count := len(words.rows(stem(word)))):
             shares.append(math.log10(count / len(self.gallery)))
         if len(word) >= MIN_NAME_LETTERS_SPELT and (word in TIME_WORDS or any(word in it for it in self._names)):
@@ -120,7 +138,7 @@ def list_names(gallery: Gallery) -> dict[Kind, Names]:
     def list_all() -> dict[Kind, Names]:
         return {**{kind: _list_names_of(kind, gallery) for kind in NAMED}, **list_looks(gallery)}
 
-    return gallery.remember(("names",), list_all)
+    return gallery.memory.remember(("names",), list_all)
 
 
 def _list_names_of(kind: Kind, gallery: Gallery) -> Names:

@@ -45,6 +45,7 @@ from viewfinder.retrievers import AnsweringRetriever, Retriever
 from viewfinder.retrievers.replies import check_query, check_reads, check_state
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.hits import Hit, Hits
+from viewfinder.search.picture_reading import predict_attributes
 from viewfinder.search.ranking import Ranking
 from viewfinder.session.candidates import select_candidates
 from viewfinder.session.evidence import find_evidence, is_evidence_alone
@@ -144,6 +145,17 @@ class TurnMethods(ABC):
         """Go on from an earlier turn; 0 is the start."""
         return self.take(BackTo(turn))
 
+    def undo(self) -> Hits:
+        """Take back the last turn that counts: go on from the one before it. Raises BadInput: nothing was said."""
+        counting = self._list_counting()
+        if not counting:
+            raise BadInput("there is nothing to take back: nothing was said yet")
+        return self.back_to(counting[-2].number if len(counting) > 1 else 0)
+
+    @abstractmethod
+    def _list_counting(self) -> Sequence[Node]:
+        """The turns that count where this session stands, the first of them first."""
+
     def _open_question(self, verb: str) -> Question:
         if self.question is None:
             raise BadInput(f"there is no question to {verb}: say what you are looking for instead")
@@ -237,6 +249,9 @@ class Session(TurnMethods):
             self._find_gallery().snapshot.where(self._where)  # report an unknown column now, not after the first turn
 
     # -- turns
+
+    def _list_counting(self) -> Sequence[Node]:
+        return self.conversation.path()
 
     def take(self, turn: Turn) -> Hits:
         """Takes one turn of any kind; if it cannot be taken, the conversation stays as it was.
@@ -407,7 +422,7 @@ class Session(TurnMethods):
         row = gallery.row(id_of(picture))
         space = self._reads.space
         version = None if space is None else space.raw_version
-        return {} if predictor is None else gallery.predicted([row], predictor, self._reads.count, version)[0]
+        return {} if predictor is None else predict_attributes(gallery, [row], predictor, self._reads.count, version)[0]
 
     def rank_of(self, picture: Picture) -> int:
         """0-based rank of a picture in the whole collection after this turn, pessimistic on ties.
@@ -474,10 +489,21 @@ class Session(TurnMethods):
         read = self._make_reader(gallery, conversation)
         evidence, matches = find_evidence(path, gallery, read), match_words(asks_for, gallery, read)
         query = replace(query, evidence=evidence, word_matches=matches)
-        from viewfinder.session.facts import describe_reading, read_turn
+        from viewfinder.session.facts import describe_turn_reading
 
-        reading = describe_reading(read_turn(path[-1].turn, read), gallery) if path else None
-        return Ranking(gallery, query, allowed_n, adapters, texts_said(asks_for, read), reading, fold=self._fold)
+        settled = frozenset(self._where)
+        if any(":" in getattr(said.turn, "text", "") for said in path):
+            from viewfinder.session.filters import add_filters, apply_filters  # few conversations have any
+
+            filters = apply_filters(path, gallery, read, newest=node if new else None)
+            if filters.allowed_n is not None:
+                allowed_n = filters.allowed_n if allowed_n is None else allowed_n & filters.allowed_n
+                query = replace(query, evidence=add_filters(query, filters, gallery))
+            adapters, settled = (*adapters, *filters.lost.values()), settled | filters.columns
+        reading = describe_turn_reading(path[-1].turn, read, gallery) if path else None
+        return Ranking(
+            gallery, query, allowed_n, adapters, texts_said(asks_for, read), reading, fold=self._fold, settled=settled
+        )
 
     @property
     def reader(self) -> Read:
@@ -487,11 +513,13 @@ class Session(TurnMethods):
     def _make_reader(self, gallery: Gallery, conversation: Conversation) -> Read:
         """Reads what is said for these pictures, each sentence on the day on which it was said; a retriever that speaks
         or looks back reads it itself."""
+        today = self._today()
         if self._speaker is not None or self._looks_back:
-            return read_plainly
+            from viewfinder.session.sentences import read_filters
+
+            return (lambda text: read_filters(text, gallery, today)) if gallery.matches_words else read_plainly
         from viewfinder.session.sentences import read_sentence
 
-        today = self._today()
         # What was said today is read as of today, also if it was said before.
         said_on = {getattr(node.turn, "text", ""): node.day for node in conversation.nodes if node.day}
         then = {text: date.fromisoformat(day) for text, day in said_on.items() if day != today.isoformat()}
@@ -579,7 +607,7 @@ class Session(TurnMethods):
     def _choose_question(self, conversation: Conversation, ranking: Ranking) -> Question | None:
         if self._questioner is None:
             self._questioner = self._make_questioner(ranking.gallery.tags)
-        asked = self._questioner.ask(select_candidates(ranking, conversation, settled=frozenset(self._where)))
+        asked = self._questioner.ask(select_candidates(ranking, conversation, settled=ranking.settled))
         return check_question(self._questioner, asked)
 
 

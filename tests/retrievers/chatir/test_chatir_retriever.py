@@ -24,7 +24,9 @@ from viewfinder.retrievers.chatir import retriever as chatir
 from viewfinder.retrievers.chatir.network import SentenceDialogueEncoder
 from viewfinder.retrievers.chatir.retriever import Chatir, ChatirState
 from viewfinder.retrievers.chatir.settings import MAX_SCALE, PROBE, ModelSettings
+from viewfinder.search.explanation import explain_hits
 from viewfinder.search.gallery import Gallery
+from viewfinder.search.scores import score_all
 from viewfinder.testing import COLOURS, RAW_WIDTH, ColourEncoder, TinyRaw, tiny_snapshot
 from viewfinder.training import Card, save_network
 from viewfinder.weights import Weights
@@ -143,9 +145,9 @@ def test_pictures_are_seen_as_in_training(image: str) -> None:
 def test_what_the_turns_add_is_the_score_and_says_what_each_turn_changed(image: str) -> None:
     found = retriever(network(image=image))
     states = walk(found)
-    scores_tn = [GALLERY.scores(found.query(state)).total_n for state in states]
+    scores_tn = [score_all(GALLERY, found.query(state)).total_n for state in states]
     assert not scores_tn[0].any()
-    reasons = GALLERY.why(found.query(states[-1]), np.arange(len(LOOKS)))
+    reasons = explain_hits(GALLERY, found.query(states[-1]), np.arange(len(LOOKS)))
     for row, reason in enumerate(reasons):
         labels = [entry["parts"] for entry in reason["turns"]]
         assert labels[:2] == [["a red boat"], ["Is it big? no"]]
@@ -158,7 +160,7 @@ def test_scores_are_dot_products_with_the_dialogue() -> None:
     model = network(image="shared")
     found = retriever(model)
     expected_n = GALLERY.snapshot.matrix_nd @ read(model, "a red boat", ROUNDS[:2])
-    np.testing.assert_allclose(GALLERY.scores(found.query(walk(found)[3])).total_n, expected_n, atol=3e-6)
+    np.testing.assert_allclose(score_all(GALLERY, found.query(walk(found)[3])).total_n, expected_n, atol=3e-6)
 
 
 def test_a_turn_encodes_only_what_it_says() -> None:
@@ -269,7 +271,7 @@ def test_raw_vectors_of_another_encoder_are_refused() -> None:
     with pytest.raises(
         EncoderMismatch, match="chatir-whitened-mean was trained on colours-raw-1, and these pictures have"
     ):
-        gallery.scores(found.query(walk(found)[1]))
+        score_all(gallery, found.query(walk(found)[1]))
 
 
 @pytest.mark.parametrize("image", ["whitened", "learned"])
@@ -278,7 +280,7 @@ def test_a_library_with_a_head_of_its_own_is_searched_all_the_same(image: str) -
     tuned = replace(ENCODER, channels=(1.0, 0.2, 0.2))
     gallery = Gallery(tiny_snapshot(LOOKS, encoder=tuned), tuned, TinyRaw(LOOKS))
     query = found.query(found.step(ChatirState(), resolved(Say("red"), 1, words=tuned.words)))
-    np.testing.assert_array_equal(gallery.scores(query).total_n, GALLERY.scores(query).total_n)
+    np.testing.assert_array_equal(score_all(gallery, query).total_n, score_all(GALLERY, query).total_n)
 
 
 def test_the_encoders_own_space_with_another_head_is_refused_in_one_line() -> None:

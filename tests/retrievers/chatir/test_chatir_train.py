@@ -261,6 +261,7 @@ def tokens(*overrides: str) -> tuple[str, ...]:
 @pytest.mark.usefixtures("every_step_logged")
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["bert", "blip"])
+@pytest.mark.long
 def test_a_text_encoder_learns_to_read_whole_dialogues(data: Path, tmp_path: Path, kind: str) -> None:
     folder = text_encoder(tmp_path / kind, kind)
     settings = tokens(f"model.text_model={folder}", "training.epochs=40", "training.validate_epochs=20")

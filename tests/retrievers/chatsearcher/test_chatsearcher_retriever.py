@@ -27,6 +27,8 @@ from viewfinder.retrievers.chatsearcher.retriever import ChatSearcher, ChatState
 from viewfinder.retrievers.chatsearcher.sequence import SequenceCodec, TokenizerRecord, TokenSequence, TrainingExample
 from viewfinder.retrievers.chatsearcher.settings import ChatSearcherLossSettings, ChatSearcherSettings
 from viewfinder.search.gallery import Gallery
+from viewfinder.search.picture_reading import read_picture
+from viewfinder.search.scores import score_all
 from viewfinder.testing import COLOURS, ColourEncoder, TinyRaw, tiny_snapshot
 from viewfinder.training import Card, save_network
 from viewfinder.weights import read_weights
@@ -215,7 +217,7 @@ def test_a_score_is_the_cosine_over_the_temperature(made: Made) -> None:
     state = after(retriever, Say("red"), Like("p003", "more blue"), Say("green"))
     query = retriever.query(state)
     pictures_nd = retriever.space.project(RawPictures(RAW_NG))[:, 0]
-    np.testing.assert_allclose(GALLERY.scores(query).total_n, pictures_nd @ sum_of(retriever, state), atol=1e-5)
+    np.testing.assert_allclose(score_all(GALLERY, query).total_n, pictures_nd @ sum_of(retriever, state), atol=1e-5)
     assert [part.turn for part in query.parts] == [1, 2, 3]
     assert [part.label for part in query.parts] == ["red", "more blue", "green"]
     assert query.sharpness == pytest.approx(1 / 0.07)
@@ -224,7 +226,7 @@ def test_a_score_is_the_cosine_over_the_temperature(made: Made) -> None:
 def test_pictures_that_turns_name_come_with_regions_though_the_gallery_is_made_without(made: Made) -> None:
     reads = made().reads
     assert reads.named_regions and not reads.regions
-    assert GALLERY.picture("p003", reads).vectors["raw regions"].shape == (36, 3)
+    assert read_picture(GALLERY, "p003", reads).vectors["raw regions"].shape == (36, 3)
 
 
 # -- answers

@@ -28,6 +28,7 @@ from viewfinder.retrievers.combiner.retriever import (
 )
 from viewfinder.retrievers.combiner.settings import CombinerSettings
 from viewfinder.search.gallery import Gallery
+from viewfinder.search.scores import score_all
 from viewfinder.testing import ColourEncoder, draw_halves, tiny_snapshot
 from viewfinder.weights import Card, Weights
 
@@ -128,7 +129,7 @@ def test_a_dialogue_over_real_pictures_goes_back_to_what_was_picked_then() -> No
     expected = trained(network(), "aba", ["is green", "is white", BACK])
     for query, expected_d in zip(queries, expected, strict=True):
         expected_n = gallery.snapshot.matrix_nd @ expected_d
-        np.testing.assert_allclose(gallery.scores(query).total_n, expected_n, atol=1e-5)
+        np.testing.assert_allclose(score_all(gallery, query).total_n, expected_n, atol=1e-5)
     assert [(one.kind, one.turn) for one in queries[-1].operations] == [("rollback", 1)]
 
 

@@ -214,6 +214,7 @@ def test_a_captioner_without_attributes_needs_none(without_attributes: TrainingR
 @pytest.mark.usefixtures("every_step_logged")
 @pytest.mark.slow
 @pytest.mark.parametrize("preset", ["lab", "rnn-lab"])
+@pytest.mark.long
 def test_a_captioner_learns_to_name_the_wanted_colour(preset: str, data: Path, tmp_path: Path) -> None:
     recurrent = () if preset == "lab" else ("model.width=32",)
     sizes = SMALL if preset == "lab" else tuple(one for one in SMALL if "heads" not in one and "hidden" not in one)

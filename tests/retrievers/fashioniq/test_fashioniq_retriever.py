@@ -30,7 +30,10 @@ from viewfinder.retrievers.fashioniq.network import (
 from viewfinder.retrievers.fashioniq.retriever import CUTS, FashionIq
 from viewfinder.retrievers.fashioniq.settings import CompositionModel, Model, RecurrentModel, TransformerModel
 from viewfinder.retrievers.shared.network import WordNumbers, WordVectors
+from viewfinder.search.explanation import share_parts
 from viewfinder.search.gallery import Gallery
+from viewfinder.search.picture_reading import read_image, read_picture
+from viewfinder.search.scores import score_all
 from viewfinder.testing import COLOURS, RAW_WIDTH, ColourEncoder, TinyRaw, draw_halves, tiny_snapshot
 from viewfinder.training import Card, save_network
 from viewfinder.training.layers import AttributeHead
@@ -151,7 +154,7 @@ def resolved(found: FashionIq, turn: Turn, number: int, **known: Any) -> Resolve
 
 
 def picture(found: FashionIq, name: str) -> Picture:
-    return GALLERY.picture(name, found.reads)
+    return read_picture(GALLERY, name, found.reads)
 
 
 def asked(found: FashionIq, dialogue: Sequence[Turn], **known: Any) -> list[Query]:
@@ -202,7 +205,7 @@ def test_it_orders_all_pictures_as_the_trained_network_does_after_every_turn(nam
     network = network_of(model)
     queries = asked(made(name), DIALOGUE)
     for query, near_n in zip(queries, scores_by_torch(network, model, DIALOGUE), strict=True):
-        total_n = GALLERY.scores(query).total_n
+        total_n = score_all(GALLERY, query).total_n
         np.testing.assert_array_equal(np.argsort(-total_n), np.argsort(-near_n))
 
 
@@ -213,7 +216,7 @@ def test_scores_are_the_networks_but_for_a_number_that_all_pictures_share(name: 
     unit = 1.0 if model.compare == "cosine" else found.query(found.begin()).sharpness / 12  # 2M
     queries = asked(found, DIALOGUE)
     for query, near_n in zip(queries, scores_by_torch(network_of(model), model, DIALOGUE), strict=True):
-        total_n = unit * GALLERY.scores(query).total_n
+        total_n = unit * score_all(GALLERY, query).total_n
         np.testing.assert_allclose(total_n - total_n.mean(), near_n - near_n.mean(), atol=2e-3)
 
 
@@ -222,23 +225,23 @@ def test_what_the_turns_add_sums_to_the_score(name: str) -> None:
     query = asked(made(name), DIALOGUE)[-1]
     rows = np.arange(len(GALLERY))
     assert [part.turn for part in query.parts] == [1, 2, 3, 4, 5]
-    shares_np = GALLERY.shares(query, rows)
-    np.testing.assert_allclose(shares_np.sum(axis=1), GALLERY.scores(query).total_n, atol=1e-4)
+    shares_np = share_parts(GALLERY, query, rows)
+    np.testing.assert_allclose(shares_np.sum(axis=1), score_all(GALLERY, query).total_n, atol=1e-4)
 
 
 def test_the_shares_are_of_the_very_turns_that_moved_the_score() -> None:
     first, second = asked(made("modern"), DIALOGUE[:2])
-    moved_n = GALLERY.scores(second).total_n - GALLERY.scores(first).total_n
-    shares_n = GALLERY.shares(second, np.arange(len(GALLERY)))[:, 1]
+    moved_n = score_all(GALLERY, second).total_n - score_all(GALLERY, first).total_n
+    shares_n = share_parts(GALLERY, second, np.arange(len(GALLERY)))[:, 1]
     np.testing.assert_allclose(shares_n, moved_n, atol=1e-5)
 
 
 def test_a_step_leaves_the_state_before_it_alone() -> None:
     found = made("modern")
     state = found.step(found.begin(), resolved(found, DIALOGUE[0], 1))
-    before_n = GALLERY.scores(found.query(found.step(state, resolved(found, DIALOGUE[1], 2)))).total_n
+    before_n = score_all(GALLERY, found.query(found.step(state, resolved(found, DIALOGUE[1], 2)))).total_n
     found.step(state, resolved(found, DIALOGUE[2], 2))
-    after_n = GALLERY.scores(found.query(found.step(state, resolved(found, DIALOGUE[1], 2)))).total_n
+    after_n = score_all(GALLERY, found.query(found.step(state, resolved(found, DIALOGUE[1], 2)))).total_n
     np.testing.assert_array_equal(before_n, after_n)
 
 
@@ -322,7 +325,7 @@ def test_the_chances_are_those_of_the_loss() -> None:
     assert asked(made("modern"), DIALOGUE[:1])[0].sharpness == pytest.approx(12.0)
     triplet = made("published", loss={"kind": "triplet"})
     query, row = asked(triplet, DIALOGUE[:1])[0], np.arange(2)
-    gap = float(np.diff(query.sharpness * GALLERY.scores(query).total_n[row])[0])
+    gap = float(np.diff(query.sharpness * score_all(GALLERY, query).total_n[row])[0])
     model = MODELS["published"]
     near_n = scores_by_torch(network_of(model), model, DIALOGUE[:1])[0]
     assert gap == pytest.approx(float(near_n[1] - near_n[0]), abs=1e-3)
@@ -330,7 +333,7 @@ def test_the_chances_are_those_of_the_loss() -> None:
 
 def test_an_own_image_is_read_as_the_same_picture_in_the_library_is() -> None:
     found = made("modern")
-    own = GALLERY.picture_of(draw_halves(*LOOKS[3]), found.reads)
+    own = read_image(GALLERY, draw_halves(*LOOKS[3]), found.reads)
     stored = picture(found, "p003")
     np.testing.assert_allclose(own.vectors["own"], stored.vectors["own"], atol=1e-5)
     assert own.predicted == stored.predicted
@@ -362,7 +365,7 @@ def test_a_file_is_loaded_by_name(name: str, tmp_path: Path) -> None:
     loaded = load_retriever("fashioniq", file)
     assert isinstance(loaded, FashionIq)
     query, same = asked(loaded, DIALOGUE)[-1], asked(made(name), DIALOGUE)[-1]
-    np.testing.assert_allclose(GALLERY.scores(query).total_n, GALLERY.scores(same).total_n, atol=1e-5)
+    np.testing.assert_allclose(score_all(GALLERY, query).total_n, score_all(GALLERY, same).total_n, atol=1e-5)
 
 
 def test_an_empty_box_and_weights_of_another_system_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

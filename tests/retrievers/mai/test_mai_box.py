@@ -15,6 +15,7 @@ from viewfinder.evaluation.pictures import Pictures
 from viewfinder.pictures import decode_one
 from viewfinder.retrievers.mai.retriever import SHIPPED, load
 from viewfinder.search.gallery import Gallery
+from viewfinder.search.scores import score_all
 from viewfinder.session.resolve import resolve_turn
 
 PRODUCTS = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "fashion-products"
@@ -63,7 +64,7 @@ def test_another_colour_finds_that_colour_and_going_back_to_the_first_its_like(
     ]:
         dialogue = dialogue.then(turn)
         state = mai.step(state, resolve_turn(dialogue, dialogue.here, gallery, reads=mai.reads))
-        rows = gallery.scores(mai.query(state)).best(5)
+        rows = score_all(gallery, mai.query(state)).best(5)
         found = [colour_of[gallery.snapshot.ids[row]] for row in rows.tolist()]
         assert found.count(wanted) >= 4, (turn, found)
     assert [(done.kind, done.turn) for done in mai.query(state).operations] == [("rollback", 1)]

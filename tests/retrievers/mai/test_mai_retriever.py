@@ -28,7 +28,9 @@ from viewfinder.retrievers.mai.retriever import Mai, MaiState
 from viewfinder.retrievers.mai.settings import Model, Treatment
 from viewfinder.retrievers.mai.texts import modification_text
 from viewfinder.retrievers.shared.numpy_network import split_words
+from viewfinder.search.explanation import share_parts
 from viewfinder.search.gallery import Gallery
+from viewfinder.search.scores import score_all
 from viewfinder.testing import COLOURS, ColourEncoder, TinyRaw, tiny_snapshot
 from viewfinder.training import Card, save_network
 from viewfinder.weights import Weights
@@ -257,8 +259,8 @@ def test_what_the_turns_add_sums_to_the_score(made: Callable[..., Mai]) -> None:
     query = found.query(said(found, turns_of(WAYS["rollback"]))[-1])
     rows = np.arange(len(LOOKS))
     assert [part.turn for part in query.parts] == [1, 2, 3]
-    total_n = GALLERY.scores(query).total_n
-    np.testing.assert_allclose(GALLERY.shares(query, rows).sum(axis=1), total_n, atol=1e-5)
+    total_n = score_all(GALLERY, query).total_n
+    np.testing.assert_allclose(share_parts(GALLERY, query, rows).sum(axis=1), total_n, atol=1e-5)
     pictures_nd = found.space.project(RawPictures(RAW_NG))[:, 0]
     vector_d = said(found, turns_of(WAYS["rollback"]))[-1].turns[-1].vector_d
     np.testing.assert_allclose(total_n, pictures_nd @ vector_d, atol=1e-5)
@@ -269,7 +271,7 @@ def test_sprc_counts_the_best_token_of_a_picture(made: Callable[..., Mai]) -> No
     query = found.query(said(found, turns_of(WAYS["rollback"]))[-1])
     [part] = query.parts
     best_n = (found.space.project(RawPictures(RAW_NG)) @ np.asarray(part.vector_d)).max(axis=1)
-    np.testing.assert_allclose(GALLERY.scores(query).total_n, best_n, atol=1e-4)
+    np.testing.assert_allclose(score_all(GALLERY, query).total_n, best_n, atol=1e-4)
 
 
 def test_captions_count_where_they_are_read(made: Callable[..., Mai]) -> None:

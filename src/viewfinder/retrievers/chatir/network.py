@@ -27,13 +27,8 @@ from torch import Tensor, nn
 from torch.nn.functional import gelu, normalize, pad, scaled_dot_product_attention
 
 from viewfinder.encoders.base import Encoder
-from viewfinder.encoders.checkpoints import (
-    explain_failures,
-    find_checkpoint,
-    load_tokenizer,
-    load_whole,
-    silence_transformers,
-)
+from viewfinder.encoders.checkpoint_parts import load_tokenizer, load_whole
+from viewfinder.encoders.checkpoint_sources import explain_failures, find_checkpoint, silence_transformers
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.retrievers.chatir.numpy_network import BEFORE_ROUNDS
 from viewfinder.retrievers.chatir.settings import PROBE, ModelSettings

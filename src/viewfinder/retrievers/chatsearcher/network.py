@@ -30,12 +30,11 @@ from transformers import (
     LlamaModel,
 )
 
-from viewfinder.encoders.checkpoints import (
+from viewfinder.encoders.checkpoint_parts import load_tokenizer, load_whole
+from viewfinder.encoders.checkpoint_sources import (
     CheckpointSource,
     explain_failures,
     find_checkpoint,
-    load_tokenizer,
-    load_whole,
     silence_transformers,
 )
 from viewfinder.errors import BadInput

@@ -14,7 +14,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from viewfinder.encoders.checkpoints import CheckpointSource, find_checkpoint, load_tokenizer
+from viewfinder.encoders.checkpoint_parts import load_tokenizer
+from viewfinder.encoders.checkpoint_sources import CheckpointSource, find_checkpoint
 from viewfinder.errors import BadInput
 from viewfinder.retrievers.mai.inputs import EmbeddedTexts, PictureComponents, PieceInput, longest_text
 from viewfinder.retrievers.mai.loss import TurnTargets, add_noise, modification_turn_loss

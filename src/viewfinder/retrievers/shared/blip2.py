@@ -10,7 +10,8 @@ from torch import nn
 from transformers import AutoConfig
 from transformers.models.blip_2.modeling_blip_2 import Blip2PreTrainedModel, Blip2QFormerModel
 
-from viewfinder.encoders.checkpoints import CheckpointSource, explain_failures, load_whole, silence_transformers
+from viewfinder.encoders.checkpoint_parts import load_whole
+from viewfinder.encoders.checkpoint_sources import CheckpointSource, explain_failures, silence_transformers
 from viewfinder.errors import BadInput
 
 BLIP2 = "blip-2"

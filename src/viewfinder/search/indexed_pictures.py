@@ -1,0 +1,114 @@
+"""Candidates for the best pictures of a large collection, from an index over it.
+
+What answers and written words add (a prior, one number per picture) is not an inner product. So the pictures are
+searched in layers of about equal prior, and the best of each are candidates: within a layer the inner product decides.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from jaxtyping import Bool, Float32, Int64
+
+from viewfinder.search.approximate import ApproximateIndex, encode_ids
+from viewfinder.search.samples import SMALL_SAMPLE
+
+SCANNED = 30_000
+"""Up to this many pictures all are scored, which costs about as much as a search of the index."""
+
+GOLDEN = (math.sqrt(5) - 1) / 2
+"""The number whose multiples are spread most evenly."""
+
+LAYERS = (0.999, 0.99, 0.9)
+"""The layers begin above these shares of pictures with a lower prior; the few with the highest are all scored."""
+
+
+class IndexedPictures:
+    """An index over the rows of a snapshot: it may know pictures that have gone, and lack some that are new.
+
+    `row_s` has the row of the picture in each slot, -1 for those that have gone; `lacking_k` the rows that it lacks.
+    """
+
+    def __init__(self, index: ApproximateIndex, ids: Sequence[str]) -> None:
+        """`ids` are those of the snapshot, by row."""
+        self.index = index
+        ids_n = encode_ids(ids)
+        self._is_alike = len(ids_n) == len(index) and bool((ids_n == index.ids_s).all())
+        if self._is_alike:
+            self.row_s = np.arange(len(ids_n))
+        else:
+            order_n = np.argsort(ids_n, kind="stable")  # the last rows of a snapshot that grew are out of order
+            place_s = np.minimum(np.searchsorted(ids_n, index.ids_s, sorter=order_n), max(len(ids_n) - 1, 0))
+            row_s = order_n[place_s]
+            self.row_s = np.where(ids_n[row_s] == index.ids_s, row_s, -1)
+        self.size = len(index)
+        self.gone = int((self.row_s < 0).sum())
+        self.lacking_k = np.setdiff1d(np.arange(len(ids_n)), self.row_s)
+
+    def best(
+        self,
+        query_w: Float32[np.ndarray, " w"],
+        count: int,
+        allowed_n: Bool[np.ndarray, " n"] | None = None,
+        *,
+        against: bool = False,
+        deeper: int = 1,
+    ) -> Int64[np.ndarray, " k"]:
+        """Rows of about the best `count` of the pictures that it knows and that are allowed."""
+        if allowed_n is None:
+            rows_k = self.row_s[self.index.search(query_w, count + self.gone, against=against, deeper=deeper)]
+            return np.asarray(rows_k[rows_k >= 0])
+        allowed_s = allowed_n if self._is_alike else allowed_n[self.row_s] & (self.row_s >= 0)
+        slots_k = self.index.search(query_w, count, against=against, allowed_s=allowed_s, deeper=deeper)
+        return np.asarray(self.row_s[slots_k])
+
+    def candidates(
+        self,
+        searches: Sequence[tuple[Float32[np.ndarray, " w"], int]],
+        *,
+        against: bool = False,
+        prior_n: Float32[np.ndarray, " n"] | None = None,
+        allowed_n: Bool[np.ndarray, " n"] | None = None,
+        deeper: int = 1,
+    ) -> Int64[np.ndarray, " c"]:
+        """Rows, ascending, that hold about the best by inner product plus prior, and some others.
+
+        `searches`: queries, and how many of the best each is to find. `against`: whether a part of them counts against
+        pictures. `deeper`: into that many times as many lists.
+        """
+        found = [self.lacking_k if allowed_n is None else self.lacking_k[allowed_n[self.lacking_k]]]
+        for layer_n in split_layers(prior_n, allowed_n):
+            if layer_n is not None and np.count_nonzero(layer_n) <= SCANNED:
+                found.append(np.flatnonzero(layer_n))
+            else:
+                found += [
+                    self.best(query_w, count, layer_n, against=against, deeper=deeper) for query_w, count in searches
+                ]
+        return np.unique(np.concatenate(found))
+
+
+def spread_rows(size: int, count: int) -> Int64[np.ndarray, " k"]:
+    """`count` of `size` rows, spread evenly, and not in step with anything: what comes with every other row is in every
+    other one of them."""
+    return np.asarray(np.arange(count) * GOLDEN % 1 * size, np.int64)
+
+
+def split_layers(
+    prior_n: Float32[np.ndarray, " n"] | None, allowed_n: Bool[np.ndarray, " n"] | None
+) -> Iterator[Bool[np.ndarray, " n"] | None]:
+    """The allowed pictures in layers of falling prior; None: all pictures."""
+    if prior_n is None:
+        yield allowed_n
+        return
+    sample_k = prior_n if len(prior_n) <= SMALL_SAMPLE else prior_n[spread_rows(len(prior_n), SMALL_SAMPLE)]
+    # Between two of the sample's numbers there is no border: half of a collection may have the same number.
+    borders, highest = np.quantile(sample_k, LAYERS, method="higher").tolist(), np.inf
+    for border in (*borders, -np.inf):
+        layer_n = (prior_n <= highest) & (prior_n > border)  # those of which nothing is known share the lowest prior
+        highest = border
+        if allowed_n is not None:
+            layer_n &= allowed_n
+        if layer_n.any():
+            yield layer_n

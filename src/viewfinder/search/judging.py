@@ -1,0 +1,131 @@
+"""What a conversation said, judged against the pictures of a gallery: is it here, and which pictures are it?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from jaxtyping import Float, Float32, Int64
+
+from viewfinder.query import Part, Query, RegionSpace
+from viewfinder.search.gallery import Gallery
+from viewfinder.search.near_scores import NearScores
+from viewfinder.search.own_scale import OwnJudgement, curves_for, own_features
+from viewfinder.search.scores import Scores, sum_terms, weigh_term
+from viewfinder.search.turn_scores import score_turn
+from viewfinder.search.verdicts import (
+    CERTAIN_NATS,
+    Judgement,
+    judge_conversation,
+    mean_familiarity,
+    speaks_in_sentences,
+)
+from viewfinder.wording.stop_words import content_stems
+
+SAME_VECTOR = 1e-5
+"""Two vectors of unit length whose numbers differ by less are those of one text."""
+
+
+def judge_texts(
+    gallery: Gallery, texts: Sequence[str], query: Query, scores: Scores | NearScores
+) -> Judgement | OwnJudgement | None:
+    """The texts judged against these pictures; None without texts. `scores` are those of the query."""
+    if not texts or not len(gallery):
+        return None
+    texts_md = np.concatenate([gallery.encode_said(text) for text in texts])
+    telling = [it for it in query.word_matches if not ((ratios := weigh_term(gallery, it)) and ratios.is_nothing)]
+    adds_n = sum_terms(gallery, query, telling)
+    is_said = _is_mean_of(query, texts_md)
+    said = _reuse_scores(query, scores, adds_n) if is_said else None
+    if said is None:
+        said = _score_said(gallery, texts, texts_md)
+        if isinstance(said, NearScores) and not len(said.rows_c):  # the shards have just gone
+            return None
+    named = frozenset[str]()
+    if gallery.snapshot.has_captions:
+        best = said.crowd_k.tolist()
+        named = frozenset(content_stems(caption for row in best for caption in gallery.snapshot.captions(row)))
+    calibration = gallery.encoder.calibration
+    found: Judgement | OwnJudgement
+    if calibration is not None and calibration.is_own:
+        found = judge_conversation(calibration, said.spread, said.at, texts_md, texts, named)
+    else:
+        # Standings are in deviations of the encoder's own likeness.
+        factor = 1.0 if is_said and query.parts[0].factor == 1.0 else gallery.measures.scale.words
+        found = _judge_on_own_scale(gallery, texts, texts_md, said, factor, named)
+    return replace(found, written_n=_sum_written(gallery, texts, query, adds_n))
+
+
+def _score_said(gallery: Gallery, texts: Sequence[str], texts_md: Float[np.ndarray, "m d"]) -> Scores | NearScores:
+    """The scores of what was said by itself. Those of an index are kept: an answer or a rejection says nothing new."""
+    if (known := gallery.memory.get(("said", *texts))) is not None:
+        assert isinstance(known, NearScores)
+        return known
+    words = gallery.measures.scale.words
+    said = score_turn(gallery, Query((Part("words", 0, "", 1.0, texts_md.mean(axis=0), centred=True, factor=words),)))
+    if isinstance(said, NearScores) and gallery.shards is None:
+        gallery.memory.put(("said", *texts), replace(said, ids=None))  # no order by id is asked of them
+    return said
+
+
+def _is_mean_of(query: Query, texts_md: Float[np.ndarray, "m d"]) -> bool:
+    """Whether a query is the plain mean of what was said, with nothing else but what is written.
+
+    Systems may read the same words as another vector than the encoder's.
+    """
+    alone = not query.evidence and not isinstance(query.space, RegionSpace) and len(query.parts) == len(texts_md)
+    if not alone or not all(part.kind == "words" and part.centred and part.weight == 1.0 for part in query.parts):
+        return False
+    read = [part.vector_d for part in query.parts if part.vector_d is not None]
+    return len(read) == len(texts_md) and bool(np.abs(np.stack(read) - texts_md).max() < SAME_VECTOR)
+
+
+def _reuse_scores(
+    query: Query, scores: Scores | NearScores, adds_n: Float32[np.ndarray, " n"] | None
+) -> Scores | NearScores | None:
+    """The scores of a query that is what was said, without what is written (`adds_n`); None: they do not tell."""
+    if isinstance(scores, Scores):
+        return scores if adds_n is None else replace(scores, total_n=scores.total_n - adds_n)
+    return scores if scores.is_of_all and not query.word_matches else None
+
+
+def _judge_on_own_scale(
+    gallery: Gallery,
+    texts: Sequence[str],
+    texts_md: Float[np.ndarray, "m d"],
+    said: Scores | NearScores,
+    factor: float,
+    named: frozenset[str],
+) -> OwnJudgement:
+    """The judgement by what scores mean among these pictures; those of `said` were multiplied by `factor`."""
+    calibration, scale, own_scale = gallery.encoder.calibration, gallery.measures.scale, gallery.measures.own_scale
+    common = calibration
+    if common is None and gallery.companion is not None and not scale.is_of_box:
+        common = gallery.companion.encoder.calibration
+    known = {} if common is None else common.familiar
+    # Texts of which no word is known are of another language: they are not of rare things.
+    is_known = calibration is not None or (
+        not scale.is_of_box and all(not known.keys().isdisjoint(content_stems([text])) for text in texts)
+    )
+    familiar = mean_familiarity(known, texts, named) if is_known else None
+
+    def score_at(rows_k: Int64[np.ndarray, " k"]) -> Float[np.ndarray, " k"]:
+        return said.at(rows_k) if factor == 1.0 else said.at(rows_k) / factor
+
+    crowd_k = said.crowd_k
+    features_f = own_features(own_scale, own_scale.stand(score_at(crowd_k), crowd_k), texts_md, familiar, scale)
+    curves = curves_for(len(gallery), of_box=scale.is_of_box or calibration is not None)
+    return OwnJudgement(curves, own_scale, features_f, speaks_in_sentences(texts), score_at)
+
+
+def _sum_written(
+    gallery: Gallery, texts: Sequence[str], query: Query, adds_n: Float32[np.ndarray, " n"] | None
+) -> Float32[np.ndarray, " n"] | None:
+    """How much likelier each picture is meant by what is written about it, in nats; None: nothing is."""
+    written_n = None if adds_n is None else adds_n * query.sharpness
+    held_k = () if gallery.written is None else gallery.written.find_rows_of_all(texts)
+    if len(held_k):
+        written_n = np.zeros(len(gallery), np.float32) if written_n is None else written_n
+        written_n[held_k] = CERTAIN_NATS
+    return written_n

@@ -1,0 +1,267 @@
+"""The score of every picture for a query: likeness to its parts, and what answers and written words add."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from jaxtyping import Bool, Float, Float32, Int, Int64
+
+from viewfinder.encoders.scale import Scale
+from viewfinder.errors import UnknownName
+from viewfinder.query import SHARPNESS, Evidence, Part, Query, Ratios, RegionSpace, WordMatch
+from viewfinder.search.gallery import MAX_KEPT_PICTURES, Gallery
+from viewfinder.search.kernels import best_rows, dot_scores, top_k
+from viewfinder.search.parts import RIVAL_TEMPERATURE, contrast_scores, vocabulary_likeness, vocabulary_vectors
+from viewfinder.search.regions import find_block
+from viewfinder.search.verdicts import CROWD, Spread
+
+MIN_SORTED = 100
+"""Results sorted at once: more than are looked at, as a rule, if nothing is asked."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """The score of every picture.
+
+    `adds_pn` is what each part adds, kept if computing it for a few pictures would cost as much as for all (rank
+    fusion: a rank is one among all). `ids`: the ids of all rows, if these are not in the order of ids.
+    """
+
+    total_n: Float32[np.ndarray, " n"]
+    excluded_n: Bool[np.ndarray, " n"]
+    adds_pn: Float32[np.ndarray, "parts n"] | None = None
+    ids: Sequence[str] | None = None
+
+    def at(self, rows_r: Int[np.ndarray, " r"]) -> Float32[np.ndarray, " r"]:
+        """The scores of these pictures."""
+        return np.asarray(self.total_n[rows_r])
+
+    def count_open(self, allowed_n: Bool[np.ndarray, " n"] | None) -> int:
+        """How many pictures are allowed and not excluded."""
+        open_n = ~self.excluded_n if allowed_n is None else allowed_n & ~self.excluded_n
+        return int(np.count_nonzero(open_n))
+
+    @cached_property
+    def _leading_k(self) -> Int64[np.ndarray, " k"]:
+        """Rows of the best among all pictures, ties by row: one pass for all that a turn asks of them."""
+        return top_k(self.total_n, MIN_SORTED)
+
+    @property
+    def crowd_k(self) -> Int64[np.ndarray, " k"]:
+        """Rows of the `CROWD` best among all pictures."""
+        return self._leading_k[:CROWD]
+
+    @cached_property
+    def spread(self) -> Spread:
+        """How the scores of all are distributed; there must be at least one picture."""
+        return Spread.of(self.total_n, self.total_n[self.crowd_k])
+
+    def best(self, count: int, allowed_n: Bool[np.ndarray, " n"] | None = None) -> Int[np.ndarray, " k"]:
+        """Rows of the best pictures that are allowed and not excluded, best first, ties by id."""
+        open_n = allowed_n
+        if self.excluded_n.any():
+            open_n = ~self.excluded_n if allowed_n is None else allowed_n & ~self.excluded_n
+        if open_n is None and self.ids is None and count <= MIN_SORTED:
+            return self._leading_k[:count]
+        return best_rows(self.total_n, count, open_n, None, self.ids)
+
+
+def score_all(
+    gallery: Gallery, query: Query, *, exact: bool = False, allowed_n: Bool[np.ndarray, " n"] | None = None
+) -> Scores:
+    """The score of every picture for a query, in one pass over the vectors. Raises as `check_fits`.
+
+    Unless `exact`, late interaction over more than `late_interaction.MAX_EXACT` pictures is approximate for all but
+    the best of those allowed and not excluded; the order of these is the exact one, except where 8 bits misjudge.
+    """
+    excluded_n = np.zeros(len(gallery), dtype=bool)
+    excluded_n[find_excluded(gallery, query)] = True
+    ids = gallery.snapshot.ids_to_order
+    prior_n, adds_pn = sum_prior(gallery, query), None
+    if not isinstance(query.space, RegionSpace):
+        total_n = score_parts(gallery, query)
+    elif query.compare == "rank_fusion" and query.parts:
+        from viewfinder.search.late_interaction import region_shares
+
+        adds_pn = region_shares(query, query.space, find_block(gallery, query.space))
+        total_n = adds_pn.sum(axis=0)
+    elif query.parts:
+        from viewfinder.search.late_interaction import late_scores
+
+        open_n = ~excluded_n if allowed_n is None else allowed_n & ~excluded_n
+        block = find_block(gallery, query.space)
+        known_n = np.zeros(len(gallery), np.float32) if prior_n is None else prior_n
+        total_n = late_scores(query, query.space, block, exact=exact, allowed_n=open_n, prior_n=known_n)
+        # Includes what answers add, because it decides which pictures are scored in full.
+        return Scores(total_n, excluded_n, ids=ids)
+    else:
+        total_n = np.zeros(len(gallery), np.float32)
+    if prior_n is not None:
+        total_n = total_n + prior_n
+    return Scores(total_n, excluded_n, adds_pn, ids)
+
+
+def score_rows(gallery: Gallery, query: Query, rows_k: Int[np.ndarray, " k"]) -> Float32[np.ndarray, " k"]:
+    """The scores of these pictures for a query over one vector a picture."""
+    total_k, prior_k = score_parts(gallery, query, rows_k), sum_prior(gallery, query, rows_k)
+    return total_k if prior_k is None else total_k + prior_k
+
+
+def find_excluded(gallery: Gallery, query: Query) -> Int64[np.ndarray, " k"]:
+    """Rows of the excluded pictures that exist here, ascending."""
+    if not query.excluded:  # as in most turns
+        return np.zeros(0, np.int64)
+    found = [row for row in gallery.snapshot.rows_of(query.excluded) if row is not None]
+    return np.array(sorted(found), np.int64)
+
+
+def express_query(query: Query, scale: Scale) -> Query:
+    """A retriever's query in what likeness is in a gallery, whose scale is given.
+
+    One on the scale of the box gets the factors of its parts; of others, a sharpness that nobody chose is
+    multiplied by what likeness would be. What a system compares in a space of its own has the scale that it learnt.
+    """
+    if isinstance(query.space, RegionSpace) or not query.parts or scale.is_of_box:
+        return query
+    if not query.on_box_scale:
+        return replace(query, sharpness=SHARPNESS * scale.words) if query.sharpness == SHARPNESS else query
+    factors = {"words": scale.words, "picture": scale.pictures}
+    return replace(query, parts=tuple(replace(part, factor=factors.get(part.kind, 1.0)) for part in query.parts))
+
+
+# -- likeness to the parts of a query over one vector a picture
+
+
+@dataclass(frozen=True, eq=False)
+class PlainSum:
+    """The parts of a query that are plain likeness, merged into one: their weighted mean is a vector too.
+
+    A picture's share of the score is its dot product with `vector_d` (None where there are no such parts) less
+    `centred` times its background; `others` are the parts that are not plain.
+    """
+
+    vector_d: Float32[np.ndarray, " d"] | None
+    centred: float
+    others: tuple[Part, ...]
+
+
+def sum_plain_parts(query: Query) -> PlainSum:
+    """A query as one scan, as far as that is possible."""
+    weight = positive_weight(query)
+    plain = [part for part in query.parts if part.kind in ("words", "picture")]
+    vectors = [part.weight * part.factor * part.vector_d for part in plain if part.vector_d is not None]
+    return PlainSum(
+        vector_d=(np.sum(vectors, axis=0) / weight).astype(np.float32) if vectors else None,
+        centred=sum((part.weight * part.factor for part in plain if part.centred), 0.0) / weight,
+        others=tuple(part for part in query.parts if part.kind not in ("words", "picture")),
+    )
+
+
+def positive_weight(query: Query) -> float:
+    """The divisor of a weighted sum; 1 if nothing is asked for."""
+    return sum(part.weight for part in query.parts if part.weight > 0) or 1.0
+
+
+def score_parts(
+    gallery: Gallery, query: Query, rows: Int[np.ndarray, " k"] | slice = slice(None)
+) -> Float32[np.ndarray, " k"]:
+    """The weighted mean likeness of pictures to the query's parts, in one scan of their vectors."""
+    plain, vectors_kd = sum_plain_parts(query), gallery.snapshot.matrix_nd[rows]
+    total_k = np.zeros(len(vectors_kd), np.float32)
+    if plain.vector_d is not None:
+        total_k += dot_scores(vectors_kd, plain.vector_d)
+    if plain.centred:
+        total_k -= np.float32(plain.centred) * gallery.measures.background_n[rows]
+    for part in plain.others:
+        total_k += np.float32(part.weight / positive_weight(query)) * measure_likeness(gallery, part, rows)
+    return total_k
+
+
+def measure_likeness(
+    gallery: Gallery,
+    part: Part,
+    rows: Int[np.ndarray, " k"] | slice,
+    vectors_kd: Float[np.ndarray, "k d"] | None = None,
+) -> Float[np.ndarray, " k"]:
+    """How similar the pictures in `rows` are to one part; `vectors_kd`: their vectors, if they are at hand."""
+    if part.kind == "value":
+        assert part.value is not None
+        column, value = part.value
+        try:
+            held_n = gallery.snapshot.column(column).mask(value)
+        except UnknownName:  # the catalogue has changed since the turn was said
+            held_n = np.zeros(len(gallery), dtype=bool)
+        return np.asarray(held_n[rows], np.float32)
+    assert part.vector_d is not None
+    if part.kind == "vocabulary":
+        return measure_likeness_in_words(gallery, part.vector_d, rows)
+    vectors_kd = gallery.snapshot.matrix_nd[rows] if vectors_kd is None else vectors_kd
+    if part.kind == "contrast":
+        assert part.rivals_rd is not None
+        temperature = RIVAL_TEMPERATURE / gallery.measures.scale.words
+        return contrast_scores(vectors_kd, part.vector_d, part.rivals_rd, temperature=temperature)
+    likeness_k: Float[np.ndarray, " k"] = vectors_kd @ part.vector_d
+    likeness_k = likeness_k - gallery.measures.background_n[rows] if part.centred else likeness_k
+    return likeness_k if part.factor == 1.0 else likeness_k * np.float32(part.factor)
+
+
+def measure_likeness_in_words(
+    gallery: Gallery, vector_l: Float[np.ndarray, " l"], rows: Int[np.ndarray, " k"] | slice
+) -> Float32[np.ndarray, " k"]:
+    """How similar `vector_l` is to the pictures in `rows` as the vocabulary describes them.
+
+    For a small collection it is cached, at 5 KB a picture; for a large one it is computed from their vectors.
+    """
+    vocabulary = gallery.encoder.vocabulary
+    assert vocabulary is not None
+    if len(gallery) <= MAX_KEPT_PICTURES:
+        vocabulary_nl = gallery.snapshot.derived(
+            f"vocabulary-{gallery.encoder.version}",
+            lambda snapshot: vocabulary_vectors(snapshot.matrix_nd, vocabulary),
+            by_row=True,
+        )
+        return np.asarray(vocabulary_nl[rows] @ vector_l, np.float32)
+    return vocabulary_likeness(gallery.snapshot.matrix_nd[rows], vocabulary, vector_l)
+
+
+# -- what answers and written words add
+
+
+def sum_prior(
+    gallery: Gallery, query: Query, rows_k: Int[np.ndarray, " k"] | None = None
+) -> Float32[np.ndarray, " k"] | None:
+    """The sum that answers and word matches add to the scores of these pictures, or of all; None: nothing."""
+    return sum_terms(gallery, query, (*query.evidence, *query.word_matches), rows_k)
+
+
+def sum_terms(
+    gallery: Gallery,
+    query: Query,
+    terms: Sequence[Evidence | WordMatch],
+    rows_k: Int[np.ndarray, " k"] | None = None,
+) -> Float32[np.ndarray, " k"] | None:
+    """What some of these add; None if there are none of them."""
+    if not terms:
+        return None
+    total_k = np.zeros(len(gallery) if rows_k is None else len(rows_k), np.float32)
+    for term in terms:
+        ratios = weigh_term(gallery, term)
+        if ratios is None or ratios.is_nothing:
+            continue
+        if rows_k is None:
+            ratios.add_to(total_k, query.sharpness)
+        else:
+            total_k += ratios.at(rows_k) / np.float32(query.sharpness)
+    return total_k
+
+
+def weigh_term(gallery: Gallery, term: Evidence | WordMatch) -> Ratios | None:
+    """How much likelier an answer or a text is for each picture; None: what it was about has gone."""
+    if isinstance(term, Evidence):
+        return term.ratios()
+    if term.by_machine:
+        return gallery.weigh_machine_words(term.text)
+    return None if gallery.written is None else gallery.written.weigh_text(term.text).ratios
