@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from viewfinder.pictures.facts.model import Fact
-from viewfinder.search.gallery import Scores
+from viewfinder.search.scores import Scores
 from viewfinder.search.written_words import WordIndex, build_entries, said_words, written_words
 from viewfinder.store import snapshot_files
 from viewfinder.store.growing_arrays import count_rows, extend_rows, link_rows, map_rows, save_rows

@@ -22,11 +22,12 @@ from viewfinder.cluster import embedding
 from viewfinder.cluster.embedding import EmbeddingActor
 from viewfinder.errors import BadInput
 from viewfinder.library import Library
-from viewfinder.pictures import BadFile, FoundFile, IdentifiedFile, formats
+from viewfinder.pictures import BadFile, FoundFile, IdentifiedFile, Stretch, decode_one, formats
 from viewfinder.pictures.facts.model import NAMES, Fact
 from viewfinder.store import ingest, known_facts
 from viewfinder.store.descriptions import record_entries
 from viewfinder.store.ingest import EmbeddedFile, Ingest
+from viewfinder.store.kept_encoders import SAME_VECTOR
 from viewfinder.store.known_facts import complete_facts, parse_leave_out, stamp_settings
 from viewfinder.store.removal import Selection, remove_pictures
 from viewfinder.store.reports import AddReport
@@ -35,7 +36,7 @@ from viewfinder.store.settings import SETTINGS, read_settings, write_settings
 from viewfinder.store.snapshot_files import load_snapshot
 from viewfinder.store.store import Store
 from viewfinder.store.tables import Tables
-from viewfinder.testing import COLOURS, ColourEncoder, draw_halves
+from viewfinder.testing import COLOURS, FINE, ColourEncoder, draw_halves
 
 ENCODER = ColourEncoder()
 PAIRS = [(top, bottom) for top in COLOURS for bottom in COLOURS if top != bottom]
@@ -450,6 +451,38 @@ def test_a_file_that_was_edited_before_an_old_library_knew_its_pixels_keeps_its_
         f"{tmp_path / 'pictures' / 'b.png'} holds another picture now: 1 caption of the former one was left behind"
     ]
     assert len(list(old)) == 3
+
+
+def write_photograph(path: Path, words: str) -> Path:
+    """A JPEG file of noise that an eighth reads otherwise than a quarter does: the same pixels each time."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    notes = Image.Exif()
+    notes[Base.ImageDescription] = words
+    noise = np.random.default_rng(0).integers(0, 256, (17, 17, 3), dtype=np.uint8)
+    Image.fromarray(noise).resize((170, 170), Image.Resampling.NEAREST).save(path, exif=notes)
+    set_time(path)
+    return path
+
+
+def test_an_edited_photograph_is_recognised_though_an_earlier_viewfinder_decoded_it_otherwise(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quick = ColourEncoder(fit=Stretch(FINE, eighth=5 / 3))
+    path = write_photograph(tmp_path / "pictures" / "a.jpg", "one")
+    before, now = (encoder.pictures([decode_one(path, encoder.fit).pixels]).global_bd for encoder in (ENCODER, quick))
+    assert np.linalg.norm(before - now) > 10 * SAME_VECTOR * np.linalg.norm(before)
+    monkeypatch.setattr("viewfinder.library.load_encoder", lambda *_, **__: ENCODER)
+    library = Library.open(tmp_path / "library")
+    library.add(tmp_path / "pictures", captions=[{"file": str(path), "caption": "a walk"}])
+    make_old(library)
+    monkeypatch.setattr("viewfinder.library.load_encoder", lambda *_, **__: quick)
+    library = Library.open(tmp_path / "library")
+    [picture] = [row.id for row in library]
+    write_photograph(path, "two")
+    report = library.add(tmp_path / "pictures")
+    assert counts(report) == {"found": 1, "changed": 1}
+    assert [(row.id, row.captions) for row in library] == [(picture, ("a walk",))]
+    assert np.allclose(library.store.read_vectors_of(quick.raw_version, [picture]), before, atol=1e-3)
 
 
 def test_a_killed_upgrade_goes_on(old: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

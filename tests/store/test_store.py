@@ -259,6 +259,7 @@ def test_damaged_tables_are_a_library_error_that_names_the_folder(store: Store) 
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="mounting a small disk needs root")
+@pytest.mark.long
 def test_a_full_disk_is_one_line_and_loses_nothing_acknowledged(tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()

@@ -99,6 +99,7 @@ def start(*arguments: object) -> subprocess.Popen[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_two_readers_beside_a_writer_see_complete_pictures_only(tmp_path: Path) -> None:
     store = Store.create(tmp_path)
     add_batch(store, 0)

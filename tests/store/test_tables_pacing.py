@@ -30,12 +30,12 @@ def sizes(clock: list[float], seconds_each: float, count: int = 1000) -> list[in
 
 
 def test_the_first_batch_measures_and_the_next_ones_take_a_second_and_a_half(clock: list[float]) -> None:
-    assert sizes(clock, 1 / 64, 300) == [64, 96, 96, 44]  # 1.5 s x 64
+    assert sizes(clock, 1 / 64, 300) == [16, 96, 96, 92]  # 1.5 s x 64
 
 
-def test_no_batch_is_larger_than_the_most_or_smaller_than_an_eighth_of_the_first(clock: list[float]) -> None:
-    assert sizes(clock, 0.0001) == [64, 256, 256, 256, 168]
-    assert sizes(clock, 5.0, 80) == [64, 8, 8]
+def test_no_batch_is_larger_than_the_most_or_smaller_than_half_the_first(clock: list[float]) -> None:
+    assert sizes(clock, 0.0001) == [16, 256, 256, 256, 216]
+    assert sizes(clock, 5.0, 32) == [16, 8, 8]
 
 
 def test_slow_work_ends_no_earlier_where_batches_are_small(clock: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,13 +47,13 @@ def test_items_come_in_their_order_and_no_earlier_than_needed(clock: list[float]
     drawn: list[int] = []
 
     def items() -> Iterator[int]:
-        for number in range(70):
+        for number in range(20):
             drawn.append(number)
             yield number
 
     batches = pace_batches(items())
-    assert next(batches) == list(range(64)) == drawn
-    assert [number for batch in batches for number in batch] == list(range(64, 70))
+    assert next(batches) == list(range(16)) == drawn
+    assert [number for batch in batches for number in batch] == list(range(16, 20))
 
 
 def test_nothing_to_do_is_no_batch() -> None:

@@ -4,14 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral
 from pathlib import Path
 
+from viewfinder.encoders import name_encoder
 from viewfinder.encoders.base import Encoder
-from viewfinder.errors import BadInput
+from viewfinder.errors import BadInput, check_path, check_type
 from viewfinder.pictures import absolute_root
-from viewfinder.store.descriptions import PictureTable, plan_tables, record_tables
+from viewfinder.pictures.scan import scan
+from viewfinder.store.descriptions import (
+    PictureTable,
+    Rows,
+    check_tables,
+    plan_tables,
+    read_tables,
+    record_tables,
+)
 from viewfinder.store.encoder_keeper import EncoderKeeper
 from viewfinder.store.ingest import Embedder, Ingest
+from viewfinder.store.known_facts import parse_leave_out
+from viewfinder.store.objects import parse_url
 from viewfinder.store.reports import AddReport, Progress
 from viewfinder.store.settings import Settings, add_roots
 from viewfinder.store.spaces import has_space
@@ -20,25 +32,73 @@ from viewfinder.store.store import Store
 
 @dataclass(frozen=True)
 class Adding:
-    """What is to be added, as `Library.add` takes it; `wanted`: the encoder to be searched with from then on."""
+    """What is to be added, as `Library.add` takes it.
+
+    `listed`: the files that tables may be about; `wanted`: the encoder to be searched with from then on.
+    """
 
     roots: Sequence[Path]
     tables: Sequence[PictureTable]
+    listed: Sequence[Path]
     follow_links: bool
     include: Sequence[str]
     leave_out: tuple[str, ...] | None
     wanted: str | None
 
 
-def plan_add(store: Store, settings: Settings, encoder: Encoder, adding: Adding, listed: Sequence[Path]) -> AddReport:
-    """What adding would do; `listed`: the files that tables may be about."""
+def read_adding(
+    store: Store,
+    paths: Sequence[str | Path],
+    *,
+    captions: str | Path | Rows | None,
+    catalogue: str | Path | Rows | None,
+    key: str | Sequence[str] | None,
+    follow_links: bool,
+    include: Sequence[str],
+    leave_out: Sequence[str] | None,
+    encoder: str | None,
+    may_be_away: bool,
+) -> Adding:
+    """Checks what `Library.add` was given, and reads its tables: damage is reported before anything is added.
+
+    `may_be_away`: whether paths may be URLs of object storage. Raises BadInput, as `add`.
+    """
+    check_type("leave_out", leave_out, list, tuple, type(None))
+    left_out = None if leave_out is None else parse_leave_out(leave_out)
+    roots = [check_path("a path to add", path) for path in paths]
+    for root in roots:
+        if not may_be_away and (url := parse_url(root)) is not None:
+            raise BadInput(
+                f"{url}: pictures in object storage are read by a cluster: `viewfinder add {url} --ray local`"
+            )
+    check_type("include", include, list, tuple)
+    tables = read_tables(captions, catalogue, key)
+    listed: list[Path] = []
+    if tables and all(parse_url(root) is None for root in roots):  # object storage takes long to list
+        listed = [it.path for it in scan(roots, follow_links=follow_links, include=include).files]
+        if listed or not roots:  # else adding says that there are no pictures
+            check_tables(tables, store, listed)
+    check_type("encoder", encoder, str, type(None))
+    wanted = None if encoder is None else name_encoder(encoder)
+    return Adding(roots, tables, listed, follow_links, include, left_out, wanted)
+
+
+def check_workers(workers: int | None) -> None:
+    """Raises BadInput: not a number of processes."""
+    check_type("workers", workers, Integral, type(None))
+    if workers is not None and workers < 1:
+        raise BadInput(f"workers: {workers} processes are asked for, give 1 or more")
+
+
+def plan_add(store: Store, settings: Settings, encoder: Encoder, adding: Adding) -> AddReport:
+    """What adding would do."""
     kept_out = settings.leave_out if adding.leave_out is None else adding.leave_out
     ingest = Ingest(store, encoder, follow_links=adding.follow_links, include=adding.include, leave_out=kept_out)
     report = ingest.plan(adding.roots) if adding.roots else AddReport()
     if adding.wanted not in (None, settings.encoder):
         report.notes.append(f"{adding.wanted} would get vectors of all pictures, then be searched with")
     if adding.tables:
-        report.described, notes = plan_tables(adding.tables, store, listed)
+        report.described, notes = plan_tables(adding.tables, store, adding.listed)
         report.notes += notes
     return report
 

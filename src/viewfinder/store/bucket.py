@@ -22,20 +22,17 @@ writer can begin.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import secrets
 import shutil
 import socket
-import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from datetime import timedelta
-from functools import cache, cached_property
-from importlib.util import find_spec, module_from_spec
+from functools import cached_property
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -44,36 +41,14 @@ from filelock import FileLock
 
 from viewfinder.errors import LibraryBusy, LibraryError, NotALibrary
 from viewfinder.pictures import picture_id
-from viewfinder.store.objects import check_url, parse_url, read_picture
-from viewfinder.whole_files import write_file
+from viewfinder.store.lance import import_lancedb
+from viewfinder.store.objects import PULLING, original_name, read_picture
+from viewfinder.whole_files import keep_file
 
 LEASE_S = 30.0
 LEASE_POLL_S = 0.5
 KEEP_BEATS = timedelta(minutes=10)
 """Versions of the table are kept this long, as others may be reading them."""
-
-_IMPORTING = threading.Lock()
-
-
-CLIENT = "lance_namespace_urllib3_client"
-"""A REST client that nothing here calls; LanceDB imports the models in it."""
-
-
-@cache
-def import_lancedb() -> Any:
-    """LanceDB, imported in half the time: without its REST client."""
-    with _IMPORTING:
-        if CLIENT in sys.modules or (found := find_spec(CLIENT)) is None:
-            import lancedb
-
-            return lancedb
-        # An empty package in its place: its own code makes a hundred methods that check their arguments, in 0.6 s.
-        sys.modules[CLIENT] = module_from_spec(found)
-        try:
-            import lancedb
-        finally:
-            del sys.modules[CLIENT]  # whatever imports the client itself gets all of it
-    return lancedb
 
 
 def _read_clock() -> float:
@@ -182,77 +157,12 @@ class Lease:
         return bool(self._connection.open_table(self._name).update(where=where, values=values).rows_updated)
 
 
-URL_FILE = "bucket.url"
-"""The file that says where a local folder's tables are."""
-
-PULLING = "pull.lock"
-"""Held while a process updates a local folder from the bucket: else an older state could be written last."""
-
 MAX_AGE_S = 5.0
 """The greatest age of the known state of the bucket while people search."""
 
 SMALL_FILES = ("library.json", "tables/library.json", "tables/regions.filled")
 MAX_REQUESTS_AT_ONCE = 8
 """Concurrent requests."""
-
-
-def local_folder(place: str | Path) -> Path:
-    """The folder of a library, made in the user's cache if it lies in a bucket.
-
-    Raises LibraryError, NotALibrary; BadInput: as `check_url`.
-    """
-    if (url := parse_url(place)) is None:
-        return Path(place).expanduser()
-    check_url(url)
-    from platformdirs import user_cache_path
-
-    endpoint = os.environ.get("AWS_ENDPOINT_URL", "") if url.startswith("s3") else ""
-    named = hashlib.blake2b(f"{endpoint} {url}".encode(), digest_size=8).hexdigest()
-    folder = user_cache_path("viewfinder", appauthor=False) / "buckets" / f"{url.rpartition('/')[2]}-{named}"
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    _keep_file(folder / URL_FILE, url.encode())
-    _get_bucket(folder, url).pull()
-    return folder
-
-
-def find_bucket(folder: Path) -> Bucket | None:
-    """The bucket that a local folder belongs to, None for a library that is a folder; 5 us."""
-    try:
-        return _get_bucket(folder, (folder / URL_FILE).read_text(encoding="utf-8"))
-    except OSError:
-        return None
-
-
-def place_name(folder: Path) -> str:
-    """A library's name for its user: its folder, or its URL."""
-    bucket = find_bucket(folder)
-    return str(folder) if bucket is None else bucket.url
-
-
-def find_files(folder: Path, picture: str, paths: Iterable[str | Path]) -> Iterator[Path]:
-    """The files of a picture that are here, then, if the caller wants more, the one in a bucket, fetched now.
-
-    That may be the library's bucket, or that of a picture added from object storage.
-    """
-    paths = list(paths)
-    yield from (path for path in map(Path, paths) if path.is_file())
-    if (bucket := find_bucket(folder)) is not None and (fetched := bucket.fetch_original(picture)) is not None:
-        yield fetched
-        return
-    for url in filter(None, map(parse_url, paths)):
-        with suppress(OSError):
-            if (place := folder / original_name(picture)).exists():
-                yield place
-                return
-            if picture_id(content := read_picture(url)) == picture:  # else the file is another picture by now
-                _keep_file(place, content)
-                yield place
-                return
-
-
-@cache
-def _get_bucket(folder: Path, url: str) -> Bucket:
-    return Bucket(folder, url)
 
 
 class Bucket:
@@ -326,7 +236,7 @@ class Bucket:
         with suppress(OSError):
             if place.read_bytes() == content:
                 return
-        _keep_file(place, content)
+        keep_file(place, content)
 
     def push(self, *names: str) -> None:
         """Uploads small files of the local folder, for other machines to read."""
@@ -342,7 +252,7 @@ class Bucket:
                 content = self._read_object(name)
             if content is None:
                 return False
-            _keep_file(place, content)
+            keep_file(place, content)
         return True
 
     # -- originals
@@ -452,13 +362,3 @@ class Bucket:
     def _write_object(self, name: str, content: bytes) -> None:
         with self._files.open_output_stream(self._locate(name)) as stream:
             stream.write(content)
-
-
-def original_name(picture: str) -> str:
-    """The place of a picture's file in a bucket."""
-    return f"originals/{picture[:2]}/{picture}"
-
-
-def _keep_file(place: Path, content: bytes) -> None:
-    place.parent.mkdir(parents=True, exist_ok=True)
-    write_file(place, content)

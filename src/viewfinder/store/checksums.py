@@ -55,9 +55,14 @@ def map_sealed(file: Path) -> memoryview:
     content, mark = whole[:-SEAL_BYTES], bytes(whole[-SEAL_BYTES:])
     if mark != SEAL + zlib.crc32(content).to_bytes(4, "big"):
         raise ValueError(f"{file}: damaged")
-    if len(whole) > LARGE and hasattr(mmap, "MADV_DONTNEED"):
-        mapped.madvise(mmap.MADV_DONTNEED)  # all of it was read once; it need not stay in this process's memory
+    release(mapped)
     return content
+
+
+def release(mapped: mmap.mmap) -> None:
+    """All of a large file was read once, to compare its checksum: it need not stay in this process's memory."""
+    if len(mapped) > LARGE and hasattr(mmap, "MADV_DONTNEED"):
+        mapped.madvise(mmap.MADV_DONTNEED)
 
 
 def checksum_file(file: Path) -> int:

@@ -28,7 +28,7 @@ from viewfinder.pictures import AtMost, BadFile, Decoders, decode_one
 from viewfinder.pictures.facts.model import NAMES, Fact, merge_facts
 from viewfinder.pictures.facts.text_lines import READ_IN_PICTURE, make_text_facts
 from viewfinder.pictures.text_reader import READ_SIDE, TextReader
-from viewfinder.store.bucket import find_files
+from viewfinder.store.places import find_files
 from viewfinder.store.reports import Progress
 from viewfinder.store.rows import PictureRow
 from viewfinder.store.store import Store

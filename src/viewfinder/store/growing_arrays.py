@@ -10,6 +10,7 @@ earlier one still sees the rows of the earlier list.
 from __future__ import annotations
 
 import json
+import mmap
 import os
 import shutil
 import zlib
@@ -19,7 +20,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Shaped
 
-from viewfinder.store.checksums import map_sealed, seal
+from viewfinder.store.checksums import map_sealed, release, seal
 from viewfinder.whole_files import replace_file, write_file
 
 ArrayRows = Shaped[np.ndarray, "n *row"]
@@ -67,7 +68,9 @@ def map_rows(stem: Path) -> ArrayRows:
     if _rows_file(stem).stat().st_size < sum(size for _, size, _ in known["pieces"]):
         raise ValueError(f"{_rows_file(stem)}: cut short")
     mapped = np.memmap(_rows_file(stem), dtype, "r", shape=shape)
-    _verify_pieces(_rows_file(stem), mapped.data.cast("B"), known["pieces"])
+    has_read = _verify_pieces(_rows_file(stem), mapped.data.cast("B"), known["pieces"])
+    if has_read and isinstance(mapped.base, mmap.mmap):
+        release(mapped.base)
     return np.asarray(mapped.view(np.ndarray))
 
 
@@ -76,15 +79,18 @@ def count_rows(stem: Path) -> list[int]:
     return [rows for rows, _, _ in _read_list(stem)["pieces"]]
 
 
-def _verify_pieces(file: Path, content: memoryview, pieces: list[list[int]]) -> None:
-    status, begin = file.stat(), 0
+def _verify_pieces(file: Path, content: memoryview, pieces: list[list[int]]) -> bool:
+    """Compares the checksums of pieces that were not compared before; returns whether there were any."""
+    status, begin, has_read = file.stat(), 0, False
     for _, size, checksum in pieces:
         mark = (status.st_ino, status.st_mtime_ns, begin, checksum)
         if mark not in _verified:
             if zlib.crc32(content[begin : begin + size]) != checksum:
                 raise ValueError(f"{file}: damaged")
             _verified.add(mark)
+            has_read = True
         begin += size
+    return has_read
 
 
 def _write_piece(stream: Any, rows: ArrayRows) -> list[int]:

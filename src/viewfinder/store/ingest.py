@@ -7,12 +7,12 @@ are known is not read again.
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Collection, Container, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from time import monotonic
 from typing import Protocol, runtime_checkable
@@ -22,7 +22,7 @@ from jaxtyping import Float, Float32
 
 from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.vectors import check_rows, find_unusable, say_no_vector
-from viewfinder.errors import BadInput, ViewfinderError
+from viewfinder.errors import BadInput, PictureError, ViewfinderError
 from viewfinder.pictures import (
     BadFile,
     DecodedFile,
@@ -31,12 +31,15 @@ from viewfinder.pictures import (
     IdentifiedFile,
     Outcome,
     absolute_root,
+    decode_one,
+    list_former_fits,
 )
 from viewfinder.pictures.facts.model import Fact, find_value
 from viewfinder.pictures.facts.places import advise_places
 from viewfinder.pictures.pixel_hashes import is_same_picture, split_pixel_hash
 from viewfinder.pictures.scan import walk
 from viewfinder.pictures.walk_notes import WalkNotes, describe_kinds, describe_left_out
+from viewfinder.processors import count_processors
 from viewfinder.store.kept_encoders import SAME_VECTOR, encode_usable
 from viewfinder.store.known_facts import complete_facts, count_unnamed, stamp_settings
 from viewfinder.store.manifest import Manifest, Matched
@@ -131,7 +134,7 @@ class Ingest:
         self._others: dict[str, tuple[Encoder, Decoders]] = {}
         self._store, self._encoder, self._follow_links, self._include = store, encoder, follow_links, include
         self._embedder = embedder
-        self._workers = workers or max(os.cpu_count() or 1, 1)
+        self._workers = workers or count_processors()
         self._rows: dict[str, PictureRow] = {}  # those that the batch under way may change
         self._unusable: dict[str, str] = {}  # pictures of the last batch without a usable vector, and why
         self._recognised: dict[str, str] = {}  # pictures of the last batch that turned out to be known ones
@@ -176,6 +179,8 @@ class Ingest:
             note(self._report)
             done = 0
             with ExitStack() as stack:
+                if matched.to_read:
+                    stack.enter_context(_keep_products_on_one_processor())
                 if matched.to_read and self._embedder is None:
                     for other in self._load_others():
                         decoders = stack.enter_context(Decoders(self._workers, fit=other.fit))
@@ -239,13 +244,16 @@ class Ingest:
     def _make_batches(self, reads: Iterator[_ReadFile]) -> Generator[_PictureBatch, None, None]:
         """Batches to be stored, with their vectors. While the caller stores one, those of the next are being made.
 
-        A batch waits for its successor only if files come fast: what took long to read is to be stored at once.
+        A batch waits for its successor only if files come fast: what took long to read is to be stored at once, and so
+        is the first one, which somebody may be waiting for.
         """
         waiting: _PictureBatch | None = None
+        is_first = True
         with ThreadPoolExecutor(1, thread_name_prefix="encoding") as encoding:
             asked = monotonic()
             for drawn in pace_batches(reads):
-                is_slow = monotonic() - asked > COMMIT_EVERY_S
+                is_slow = is_first or monotonic() - asked > COMMIT_EVERY_S
+                is_first = False
                 named = self._name_pictures(drawn)
                 new = self._find_new(named, () if waiting is None else waiting.new)
                 raw_nr = encoding.submit(self._encode_pictures, list(new.values()))
@@ -425,10 +433,23 @@ class Ingest:
         found = {}
         for picture, before in asked.items():
             width, height, stored_d = stored.get(before, (0, 0, np.zeros(0, np.float32)))
-            is_size = (width, height) == (new[picture].facts.width, new[picture].facts.height)
-            if is_size and np.linalg.norm(made[picture] - stored_d) <= SAME_VECTOR * np.linalg.norm(stored_d):
+            if (width, height) != (new[picture].facts.width, new[picture].facts.height):
+                continue
+            vectors_now_and_formerly = chain([made[picture]], self._encode_formerly(new[picture]))
+            if any(
+                np.linalg.norm(made_d - stored_d) <= SAME_VECTOR * np.linalg.norm(stored_d)
+                for made_d in vectors_now_and_formerly
+            ):
                 found[picture] = before
         return found
+
+    def _encode_formerly(self, read: DecodedFile) -> Iterator[Float[np.ndarray, " raw"]]:
+        """The raw vectors that earlier viewfinders made of a file, where they decoded it otherwise."""
+        for fit in list_former_fits(self._encoder.fit):
+            with suppress(PictureError):
+                again = decode_one(read.path, fit)
+                if again.id == read.id:
+                    yield self._encoder.pictures([again.pixels]).global_bd[0]
 
     def _read_rows(self, reads: Sequence[_ReadFile]) -> dict[str, PictureRow]:
         """The known pictures that these files hold, and that lay in their places before."""
@@ -587,6 +608,18 @@ class Ingest:
     def _count_failures(self, failures: Sequence[Failure], count: int) -> None:
         self._report.failures += failures[: MAX_LISTED_FAILURES - len(self._report.failures)]
         self._report.quarantined += count
+
+
+@contextmanager
+def _keep_products_on_one_processor() -> Iterator[None]:
+    """Decoders and networks keep all processors busy: threads of numpy's products would spin, waiting for one.
+
+    They are small; with two busy processors the waiting cost 7 ms of each picture.
+    """
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1, user_api="blas"):
+        yield
 
 
 def _reject_unusable(read: _ReadFile, unusable: Mapping[str, str]) -> _ReadFile:

@@ -7,7 +7,6 @@ change no number: an earlier viewfinder made it of the bytes of files, a later t
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
@@ -22,6 +21,7 @@ from viewfinder.encoders.origins import pin_encoder
 from viewfinder.encoders.vectors import check_rows, check_texts, find_unusable, say_no_vector
 from viewfinder.errors import EncoderMismatch
 from viewfinder.pictures import BadFile, DecodedFile, Decoders
+from viewfinder.processors import count_processors
 from viewfinder.store.reading_again import find_places, read_again
 from viewfinder.store.reports import FillReport, Progress
 from viewfinder.store.rows import PictureRow
@@ -222,7 +222,7 @@ def fill_vectors(
     if wanted:
         filled = read_again(
             wanted, keep, fit=encoder.fit, pixel_hashes={row.id: row.pixels or "" for row in lacking},
-            workers=workers or os.cpu_count() or 1, progress=progress or (lambda done, total: None),
+            workers=workers or count_processors(), progress=progress or (lambda done, total: None),
             should_stop=should_stop,
         )  # fmt: skip
         if filled.made:

@@ -12,6 +12,12 @@ from typing import Any
 
 from viewfinder.errors import BadInput
 
+URL_FILE = "bucket.url"
+"""The file that says where a local folder's tables are."""
+
+PULLING = "pull.lock"
+"""Held while a process updates a local folder from the bucket: else an older state could be written last."""
+
 _URL = re.compile(r"(s3|gs):/{1,2}([^/]+)/?(.*?)/*")
 
 
@@ -68,3 +74,8 @@ def open_store(url: str) -> tuple[Any, str]:
 
     scheme, _, place = url.partition("://")
     return fs.FileSystem.from_uri(f"{scheme}://{place.partition('/')[0]}")[0], place
+
+
+def original_name(picture: str) -> str:
+    """The place of a picture's file in a bucket."""
+    return f"originals/{picture[:2]}/{picture}"

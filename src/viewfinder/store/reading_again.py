@@ -8,7 +8,7 @@ from pathlib import Path
 
 from viewfinder.conversation import PictureId
 from viewfinder.pictures import BadFile, DecodedFile, Decoders, Fit
-from viewfinder.store.bucket import find_files
+from viewfinder.store.places import find_files
 from viewfinder.store.reports import FillReport, Progress
 from viewfinder.store.tables import pace_batches
 

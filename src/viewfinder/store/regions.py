@@ -15,7 +15,6 @@ vector, `c` labels of a picture, `f` = n * r rows of a flat matrix.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, ExitStack
 from functools import cached_property
@@ -31,6 +30,7 @@ from viewfinder.encoders.vectors import say_no_vector
 from viewfinder.errors import LibraryBusy
 from viewfinder.pictures import DecodedFile
 from viewfinder.plugins import refuse_reply
+from viewfinder.processors import count_processors
 from viewfinder.store.reading_again import find_places, read_again
 from viewfinder.store.reports import FillReport, Progress
 from viewfinder.store.snapshot import Snapshot, read_filled_mark
@@ -157,7 +157,7 @@ def fill_regions(
         done = table.ids()
         missing = {picture: paths for picture, paths in wanted.items() if picture not in done}
         hashes = pixel_hashes or {}
-        filled = _fill_missing(table, encoder, missing, hashes, workers or os.cpu_count() or 1, progress)
+        filled = _fill_missing(table, encoder, missing, hashes, workers or count_processors(), progress)
         table.announce()
     return FillReport(filled.made, (*gone, *filled.left_out))
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from viewfinder.errors import BadInput, UnknownName, check_type
 from viewfinder.pictures import absolute_path
 from viewfinder.pictures.thumbnails import SIZES, THUMBNAILS, thumbnail_path
-from viewfinder.store.bucket import find_bucket, original_name
-from viewfinder.store.objects import parse_url
+from viewfinder.store.objects import original_name, parse_url
+from viewfinder.store.places import SENT, find_bucket
 from viewfinder.store.rows import PictureRow, keep_files
 from viewfinder.store.store import Store
 
@@ -133,10 +133,6 @@ def name_folders(path: str) -> Iterator[str]:
         yield path
         path = path.rpartition("/")[0]
     yield "/"
-
-
-SENT = "pictures"
-"""The folder inside a library in which pictures lie that a server was sent, each under its id."""
 
 
 def delete_copies(folder: Path, rows: Sequence[PictureRow]) -> None:

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from viewfinder.encoders.base import Encoder, to_file_name
 from viewfinder.errors import BadInput, LibraryError, NotALibrary
-from viewfinder.store.bucket import find_bucket
 from viewfinder.store.ingest import Ingest
 from viewfinder.store.kept_encoders import Sameness, compare_encoder, has_old_space, take_recognised
+from viewfinder.store.places import find_bucket
 from viewfinder.store.repair_journal import BEFORE, RepairJournal, end_repair, go_on_with_repair
 from viewfinder.store.repair_tables import repair_tables
 from viewfinder.store.reports import Progress, RepairReport

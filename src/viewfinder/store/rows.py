@@ -283,7 +283,7 @@ def unpack_text(stored: str) -> str:
 FACTS = ("format", "year", "month", "camera", "folder")
 """Columns of every collection; a catalogue column of the same name takes precedence."""
 
-CAPTURED, FILE = "captured", "file"
+CAPTURED, FILE, UNDER = "captured", "file", "under"
 """Facts to filter by that are not offered as columns: most days, and all file names, have one picture."""
 
 KNOWN = tuple(name for name in NAMES if name not in {CAPTURED, "text boxes", *FACTS})
@@ -354,8 +354,35 @@ class AttributeColumn:
         return np.repeat(np.arange(len(self), dtype=np.int64), np.diff(self.offsets))
 
     @cached_property
+    def _has_one_each(self) -> bool:
+        """Whether every picture has exactly one value: then the codes are those of the rows."""
+        return len(self.codes) == len(self) and bool((self.offsets[:-1] == np.arange(len(self))).all())
+
+    def mark(self, chosen_v: Bool[np.ndarray, " v"]) -> Bool[np.ndarray, " n"]:
+        """Whether each picture has one of the values that are chosen."""
+        if chosen_v.all():
+            return np.asarray(self.offsets[1:] > self.offsets[:-1])
+        if self._has_one_each:
+            return np.asarray(chosen_v[self.codes])
+        # A picture's codes stand together: none of them is chosen where the count of chosen ones does not rise.
+        count_c = np.zeros(len(self.codes) + 1, np.int32)
+        np.cumsum(chosen_v[self.codes], dtype=np.int32, out=count_c[1:])
+        count_n = count_c[self.offsets]
+        return np.asarray(count_n[1:] > count_n[:-1])
+
+    def find_first_codes(self, rows_k: Int64[np.ndarray, " k"]) -> Int32[np.ndarray, " k"]:
+        """The first value of each of these pictures, -1 where nothing is known."""
+        starts_k = self.offsets[rows_k]
+        known_k = self.offsets[rows_k + 1] > starts_k
+        first_k = np.full(len(rows_k), -1, np.int32)
+        first_k[known_k] = self.codes[starts_k[known_k]]
+        return first_k
+
+    @cached_property
     def first_codes_n(self) -> Int32[np.ndarray, " n"]:
         """Each picture's first value, -1 where nothing is known."""
+        if self._has_one_each:
+            return self.codes
         first_n = np.full(len(self), -1, dtype=np.int32)
         known_n = np.diff(self.offsets) > 0
         first_n[known_n] = self.codes[self.offsets[:-1][known_n]]
@@ -386,16 +413,23 @@ class AttributeColumn:
         """Whether pictures meet a condition: a value, or alternatives as in `red|blue`, ranges and dates among them.
 
         A range `LOW..HIGH` includes both ends, and one may be left out; a date may be a year, a month or a day
-        (`2019-07..2020`). A text that is itself a value of the column means that value; capitals do not matter.
+        (`2019-07..2020`); `<50`, `<=50`, `>50` and `>=50` are bounds. A text that is itself a value of the column means
+        that value; capitals do not matter.
 
         Raises:
             UnknownName: no picture meets one of the alternatives; the message lists values.
         """
+        chosen_v = np.zeros(len(self.values), bool)
+        chosen_v[self._find_codes(condition)] = True
+        return self.mark(chosen_v)
+
+    def find_values(self, condition: str) -> tuple[str, ...]:
+        """The values that meet a condition, as `mask` reads it. Raises UnknownName as it does."""
+        return tuple(self.values[code] for code in self._find_codes(condition))
+
+    def _find_codes(self, condition: str) -> list[int]:
         wanted = [] if self._has_days else self._codes_of(condition)
-        wanted = wanted or [code for part in condition.split("|") for code in self._need_codes(part)]
-        mask_n = np.zeros(len(self), dtype=bool)
-        mask_n[self.rows[np.isin(self.codes, wanted)]] = True
-        return mask_n
+        return wanted or [code for part in condition.split("|") for code in self._need_codes(part)]
 
     @property
     def _has_days(self) -> bool:
@@ -412,6 +446,8 @@ class AttributeColumn:
         low, dots, high = (end.strip() for end in part.partition(".."))
         if not codes and (low or high) and (dots or is_date(low)):
             codes = [code for code, known in enumerate(self.values) if is_between(known, low, high if dots else low)]
+        if not codes and (bound := re.fullmatch(r"\s*([<>]=?)\s*(.+?)\s*", part)) is not None:
+            codes = [code for code, known in enumerate(self.values) if is_beyond(known, *bound.groups())]
         if not codes:
             listed = ", ".join(self.values[:10]) + (", ..." if len(self.values) > 10 else "")
             raise UnknownName(
@@ -568,6 +604,22 @@ def is_between(value: str, low: str, high: str) -> bool:
         return least <= number <= most
     day = value[:10]
     return all(map(is_date, filter(None, (day, low, high)))) and low <= day and (not high or day[: len(high)] <= high)
+
+
+def is_beyond(value: str, sign: str, bound: str) -> bool:
+    """Whether a number or a date lies below or above a bound: `<`, `<=`, `>` or `>=`.
+
+    >>> is_beyond("49.90", "<", "50"), is_beyond("2008-05-03", ">", "2008-05"), is_beyond("2008-05-03", ">=", "2008-05")
+    (True, False, True)
+    """
+    number, limit = to_number(value), to_number(bound)
+    if number is not None and limit is not None:
+        is_equal, is_less = number == limit, number < limit
+    elif is_date(bound) and is_date(value[:10]):
+        is_equal, is_less = value[: len(bound)] == bound, value[: len(bound)] < bound
+    else:
+        return False
+    return sign.endswith("=") if is_equal else is_less == (sign[0] == "<")
 
 
 def split_date(captured: str | None) -> tuple[str | None, str | None]:

@@ -15,7 +15,7 @@ from typing import Any
 
 from viewfinder.encoders.origins import Pin
 from viewfinder.errors import NewerLibrary, NotALibrary
-from viewfinder.store.bucket import find_bucket
+from viewfinder.store.places import find_bucket
 from viewfinder.store.tables import TABLES, private_files
 from viewfinder.whole_files import write_file
 

@@ -19,25 +19,29 @@ from typing import Any
 
 import numpy as np
 from filelock import FileLock
-from jaxtyping import Bool, Float32
+from jaxtyping import Bool, Float32, Int64
 
 from viewfinder.encoders.base import to_file_name
 from viewfinder.errors import UnknownName
 from viewfinder.pictures.facts.model import Fact
 from viewfinder.pictures.pixel_hashes import split_pixel_hash
-from viewfinder.store.bucket import find_files
 from viewfinder.store.checksums import list_versions
+from viewfinder.store.chosen import ChosenPictures
 from viewfinder.store.growing_arrays import extend_rows, map_rows, save_rows
+from viewfinder.store.places import find_files
 from viewfinder.store.rows import (
     CAPTURED,
     FILE,
     KNOWN,
+    UNDER,
     AttributeColumn,
+    PictureRow,
     build_columns,
     find_column,
     list_file_names,
     pictures_from_arrow,
     split_date,
+    to_utf8,
     unpack_text,
 )
 from viewfinder.store.tables import FILLED, PICTURES, SPACES, TABLES, VERSIONS, explain_missing, private_files
@@ -78,6 +82,7 @@ class Snapshot:
         self._columns = columns
         self._file_columns = file_columns
         self._derived: dict[str, np.ndarray] = {}
+        self._empty_columns: dict[str, AttributeColumn] = {}
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -134,6 +139,23 @@ class Snapshot:
         stored = self._table[CAPTURED].take(np.asarray(rows, np.int64)).to_pylist()
         return [unpack_text(moment) if moment else "" for moment in stored]
 
+    @cached_property
+    def rows_by_date(self) -> Int64[np.ndarray, " n"]:
+        """All rows, the newest photograph first; those without a date last."""
+        moments = self.moments(range(len(self)))
+        # Reversed, equals still keep their order.
+        return np.array(sorted(range(len(self)), key=moments.__getitem__, reverse=True), np.int64)
+
+    def read_changes(self) -> Int64[np.ndarray, " n"]:
+        """When the file of each picture was changed last, as it was when it was read: nanoseconds since 1970."""
+        changed: list[np.ndarray] = []
+        for lists in self._table["files"].chunks:
+            starts_l = lists.offsets.to_numpy()
+            times = lists.values.field("mtime_ns").to_numpy()
+            if len(starts_l) > 1:
+                changed.append(np.maximum.reduceat(times[: starts_l[-1]], starts_l[:-1]))
+        return np.concatenate(changed) if changed else np.zeros(0, np.int64)
+
     def captions(self, row: int) -> tuple[str, ...]:
         """Texts that people wrote about the picture."""
         return self._captions.at(row)
@@ -151,6 +173,10 @@ class Snapshot:
     def known(self, row: int) -> tuple[Fact, ...]:
         """What the picture's files and their sidecars say of it, each with its source (`PictureRow.known`)."""
         return pictures_from_arrow(self._table.slice(row, 1))[0].known
+
+    def records(self, rows: Sequence[int]) -> list[PictureRow]:
+        """All that the tables have of pictures."""
+        return pictures_from_arrow(self._table.take(np.asarray(rows, np.int64)))
 
     def pixel_hash(self, row: int) -> str:
         """The hash of the picture's data without metadata, and its orientation; "" if it is not known."""
@@ -179,16 +205,19 @@ class Snapshot:
     def column(self, name: str) -> AttributeColumn:
         """A column by name; capitals do not matter. Raises UnknownName: there is none; the message lists them.
 
-        `captured`, the day a photograph was taken, and `file`, the name of a file, can be used as filters; they are not
-        among the `columns`. Nor is what no file tells: such a column is empty.
+        `captured`, the day a photograph was taken, `file`, the name of a file, and `under`, a folder with all in it (a
+        path in the tree of folders, `2008/Italy`), can be used as filters; they are not among the `columns`. Nor is
+        what no file tells: such a column is empty.
         """
         try:
             found = find_column([*self._columns, CAPTURED], name)
         except UnknownName:
             hidden = name.strip().casefold()
-            if hidden not in (FILE, *KNOWN):
+            if hidden not in (FILE, UNDER, *KNOWN):
                 raise
-            return self._names if hidden == FILE else AttributeColumn.of(hidden, [()] * len(self))
+            if hidden == UNDER:
+                return self._folders
+            return self._names if hidden == FILE else self._make_empty(hidden)
         if found == CAPTURED and found not in self._columns:
             return self._days
         try:
@@ -197,15 +226,36 @@ class Snapshot:
             self._columns = build_columns(self._table)
             return self._columns[found]
 
+    def _make_empty(self, name: str) -> AttributeColumn:
+        """A column of no values: every sentence that names a place asks for some."""
+        if name not in self._empty_columns:
+            self._empty_columns[name] = AttributeColumn(
+                name, (), np.zeros(len(self) + 1, np.int64), np.zeros(0, np.int32)
+            )
+        return self._empty_columns[name]
+
     @cached_property
     def _days(self) -> AttributeColumn:
-        stored = self._table[CAPTURED].to_pylist()
-        days = [(unpack_text(at)[:10].replace(":", "-"),) if at else () for at in stored]
-        return replace(AttributeColumn.of(CAPTURED, days), of_files=True)
+        # Moments are many, days few: each is read once.
+        stored = self._table[CAPTURED].combine_chunks().dictionary_encode(null_encoding="encode")
+        days = [unpack_text(at)[:10].replace(":", "-") if at else "" for at in stored.dictionary.to_pylist()]
+        place: dict[str, int] = {}
+        row_to_day = np.array([place.setdefault(day, len(place)) for day in days], np.int64)[stored.indices.to_numpy()]
+        column = AttributeColumn.of(CAPTURED, [(day,) for day in place]).take(row_to_day)
+        return replace(column, of_files=True)
 
     @cached_property
     def _names(self) -> AttributeColumn:
         return replace(AttributeColumn.of(FILE, list_file_names(self._table["files"])), of_files=True)
+
+    @cached_property
+    def _folders(self) -> AttributeColumn:
+        from viewfinder.store.folder_trees import name_folders
+
+        lying = [[os.path.split(path)[0] for path in self._paths.at(row)] for row in range(len(self))]
+        named = name_folders(dict.fromkeys(folder for some in lying for folder in some))
+        values = [[to_utf8(name) for folder in some for name in named[folder]] for some in lying]
+        return replace(AttributeColumn.of(UNDER, values), of_files=True)
 
     @cached_property
     def all_columns(self) -> tuple[AttributeColumn, ...]:
@@ -225,15 +275,24 @@ class Snapshot:
         return self._table["width"].to_numpy(), self._table["height"].to_numpy()
 
     def where(self, conditions: Mapping[str, str]) -> Bool[np.ndarray, " n"]:
-        """The pictures that meet all conditions, as `AttributeColumn.mask` reads them.
+        """The pictures that meet all conditions, as `AttributeColumn.mask` reads them, or that are `ChosenPictures`.
 
         Raises:
             UnknownName: no such column, or nothing meets the condition.
         """
         allowed_n = np.ones(len(self), dtype=bool)
         for name, value in conditions.items():
-            allowed_n &= self.column(name).mask(value)
+            if isinstance(value, ChosenPictures):
+                allowed_n &= self.mask_chosen(value)
+            else:
+                allowed_n &= self.column(name).mask(value)
         return allowed_n
+
+    def mask_chosen(self, condition: ChosenPictures) -> Bool[np.ndarray, " n"]:
+        """Whether each picture is one of those; ids of pictures that are not here do no harm."""
+        mask_n = np.zeros(len(self), dtype=bool)
+        mask_n[[row for row in self.rows_of(condition.list_ids()) if row is not None]] = True
+        return mask_n
 
     def derived(self, name: str, compute: Callable[[Snapshot], np.ndarray], *, by_row: bool = False) -> np.ndarray:
         """An array computed once from this snapshot: the next process finds it beside the snapshot.

@@ -17,8 +17,8 @@ from jaxtyping import Float
 from viewfinder.encoders.base import Calibration, Encoder
 from viewfinder.encoders.vectors import check_rows, find_unusable
 from viewfinder.errors import PartFailed
-from viewfinder.store.bucket import find_bucket
 from viewfinder.store.checksums import checksum_file
+from viewfinder.store.places import find_bucket
 from viewfinder.store.rows import PictureRow
 from viewfinder.store.settings import KeptEncoder, Settings
 from viewfinder.store.store import Store

@@ -28,9 +28,9 @@ from jaxtyping import Float, Float16
 
 from viewfinder.encoders.base import to_file_name
 from viewfinder.errors import UnknownName
-from viewfinder.store.bucket import place_name
 from viewfinder.store.checksums import find_damage
 from viewfinder.store.objects import is_gone
+from viewfinder.store.places import place_name
 from viewfinder.store.rows import (
     Failure,
     PictureRow,
@@ -63,6 +63,9 @@ from viewfinder.store.tables import (
 WRITE_PATIENCE_S = 60.0
 """The time for which a write waits until another process has finished writing, unless told otherwise."""
 
+WRITING = "writing.lock"
+"""The lock that a process holds while it writes to a library."""
+
 KEEP_VERSIONS = timedelta(minutes=30)
 """Readers may hold a version this long; `compact` leaves younger ones alone."""
 
@@ -73,7 +76,7 @@ class Store:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._tables = Tables(folder)
-        self._lock = FileLock(folder / "writing.lock")
+        self._lock = FileLock(folder / WRITING)
 
     @staticmethod
     def create(folder: Path) -> Store:

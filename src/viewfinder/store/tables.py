@@ -27,9 +27,11 @@ from filelock import FileLock, Timeout
 from jaxtyping import Float, Float16
 
 from viewfinder.errors import DamagedLibrary, DiskFull, LibraryBusy, LibraryError, NotALibrary, PartFailed
+from viewfinder.own_commands import write_command
 from viewfinder.plugins import find_fault
-from viewfinder.store.bucket import find_bucket, import_lancedb
 from viewfinder.store.checksums import find_damage, forget_checksums, record_checksums
+from viewfinder.store.lance import import_lancedb
+from viewfinder.store.places import find_bucket
 
 TABLES = "tables"
 PICTURES, SPACES, FAILURES = "pictures", "spaces", "failures"
@@ -336,7 +338,8 @@ def explain_missing(folder: Path) -> LibraryError:
         return explain_half_repair(folder)
     if any((folder / TABLES).glob("vectors.*")):
         return explain_damage(folder, f"{TABLES}/{PICTURES}.lance is missing")
-    return NotALibrary(f"{folder} holds no library: check the path, or make one there with `viewfinder add`")
+    make = write_command("add FOLDER", folder)
+    return NotALibrary(f"{folder} holds no library: check the path, or make one there with `{make}`")
 
 
 def check_ids(ids: Sequence[str]) -> None:
@@ -443,8 +446,8 @@ class VectorReader:
 
 Item = TypeVar("Item")
 
-FIRST_BATCH, MAX_BATCH = 64, 256
-"""Pictures in the first batch, and the most in any batch."""
+FIRST_BATCH, MAX_BATCH = 16, 256
+"""Pictures in the first batch, which somebody may be waiting for, and the most in any batch."""
 
 COMMIT_EVERY_S = 1.5
 """Planned work between two commits, against some 60 ms per commit."""
@@ -457,5 +460,5 @@ def pace_batches(items: Iterator[Item]) -> Iterator[list[Item]]:
         yield batch
         # Assumes the speed of the last one; a large model gets small batches.
         fits = len(batch) * COMMIT_EVERY_S / max(monotonic() - started, 1e-3)
-        size = int(min(max(fits, FIRST_BATCH / 8, 1), MAX_BATCH))
+        size = int(min(max(fits, FIRST_BATCH / 2, 1), MAX_BATCH))
         started = monotonic()
