@@ -9,17 +9,18 @@ import hashlib
 import json
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from email.utils import parsedate_to_datetime
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, cast
 from urllib.parse import quote, urlencode
 
 import httpx
 
-from viewfinder.conversation import Conversation, Question, Turn, turn_to_json
+from viewfinder.conversation import Conversation, Node, Question, Turn, turn_to_json
 from viewfinder.errors import (
     BadInput,
     DatabaseError,
@@ -27,6 +28,7 @@ from viewfinder.errors import (
     EmptyQuery,
     LibraryBusy,
     LibraryError,
+    MovedOn,
     PartFailed,
     PictureError,
     ServerFailed,
@@ -68,6 +70,9 @@ ERRORS: dict[str, type[ViewfinderError]] = {
 
 PAGE = 500
 """Pictures or failures in one request."""
+
+MAX_CONVERSATIONS = 200
+"""Conversations in one request."""
 
 POLL_S = 0.2
 """Pause before asking again whether a job has ended."""
@@ -140,6 +145,49 @@ class _Event(NamedTuple):
     id: str
     name: str
     data: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Album:
+    """An album on a server; `missing` of its pictures have left the library, and are in it again if they come back."""
+
+    id: str
+    name: str
+    pictures: int
+    missing: int
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What you think of a picture: `stars` from 1 to 5, 0 for none; `albums` are the ids of yours that it is in."""
+
+    favourite: bool
+    stars: int
+    albums: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class KeptConversation:
+    """A conversation that a server keeps. `matches`: where what was sought was said, as numbers of turns and texts."""
+
+    id: str
+    name: str
+    turns: int
+    updated: datetime
+    matches: tuple[tuple[int, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Ticket:
+    """A token for the browser of a `visitor`, good until it `expires`."""
+
+    token: str
+    visitor: str
+    expires: datetime
+
+
+ExportKind = Literal["zip", "csv", "json", "xmp"]
+OnConflict = Literal["refuse", "branch"]
 
 
 class RemoteLibrary:
@@ -285,6 +333,8 @@ class RemoteLibrary:
         where: Mapping[str, str] | None = None,
         without: str = "",
         fold: bool = True,
+        fields: Sequence[str] = (),
+        sort: str = "",
     ) -> Hits:
         """Searches as `Library.find`, with at most 500 results; an image is uploaded, and deleted afterwards."""
         started = time.perf_counter()
@@ -294,8 +344,15 @@ class RemoteLibrary:
                 liked = id_of(like)
             else:
                 shown = self.upload(like)
-        body = {"text": text, "like": liked, "show": shown, "without": without, "where": _check_filters(where), "n": n}
-        body["fold"] = fold
+        body: dict[str, Any] = {
+            "text": text,
+            "like": liked,
+            "show": shown,
+            "without": without,
+            "where": _check_filters(where),
+            "n": n,
+        }
+        body |= {"fold": fold} | ({"fields": _list_fields(fields)} if fields else {}) | ({"sort": sort} if sort else {})
         try:
             return _read_hits(self.ask("POST", "/search", body), started)
         finally:
@@ -311,8 +368,15 @@ class RemoteLibrary:
         where: Mapping[str, str] | None = None,
         conversation: Conversation | None = None,
         picture_bias: float | None = None,
+        fields: Sequence[str] = (),
+        sort: str = "",
+        on_conflict: OnConflict = "refuse",
     ) -> RemoteSession:
-        """Begins a conversation as `Library.chat` does; the server keeps it until `forget`."""
+        """Begins a conversation as `Library.chat` does; the server keeps it until `forget`.
+
+        `fields`, `sort`: what the results of its turns have with them, and their order, as in `find`. `on_conflict`: of
+        a turn, if the conversation went on elsewhere meanwhile (see `RemoteSession`).
+        """
         check_type("conversation", conversation, Conversation, type(None))
         if picture_bias is not None:
             speaks = {it["name"] for it in self.ask("GET", "/retrievers")["retrievers"] if it["leaning"] is not None}
@@ -326,11 +390,164 @@ class RemoteLibrary:
             "leaning": picture_bias,
         }
         if conversation is None:
-            return RemoteSession(self, self.ask("POST", "/sessions", settings, key=make_key())["id"])
+            id = self.ask("POST", "/sessions", settings, key=make_key())["id"]
+            return RemoteSession(self, id, fields=fields, sort=sort, on_conflict=on_conflict)
         document = {"schema": "viewfinder/session", "conversation": conversation.to_json()}
-        return RemoteSession(
-            self, self.ask("POST", "/sessions/import", settings | document)["id"], conversation.pending
+        id = self.ask("POST", "/sessions/import", settings | document)["id"]
+        pending, turn = conversation.pending, len(conversation)
+        return RemoteSession(self, id, pending, turn=turn, fields=fields, sort=sort, on_conflict=on_conflict)
+
+    def conversations(self, text: str = "") -> Iterator[KeptConversation]:
+        """The conversations that the server keeps for you, the last used first; with the scope `admin` everybody's.
+
+        With a `text`, those in whose name or turns all of its words, or words that begin so, are.
+        """
+        check_type("text", text, str)
+        path = f"/sessions?{urlencode({'q': text})}" if text else "/sessions"
+        for it in self._pages("GET", path, "sessions", MAX_CONVERSATIONS):
+            matches = tuple((match["turn"], match["text"]) for match in it["matches"])
+            updated = datetime.fromisoformat(it["updated"])
+            yield KeptConversation(it["id"], it["name"], it["turns"], updated, matches)
+
+    def resume(
+        self,
+        conversation: KeptConversation | str,
+        *,
+        fields: Sequence[str] = (),
+        sort: str = "",
+        on_conflict: OnConflict = "refuse",
+    ) -> RemoteSession:
+        """Goes on with a conversation that the server keeps, given as such or by its id, where it stands now.
+
+        Raises:
+            UnknownName: the server keeps no such conversation.
+        """
+        check_type("conversation", conversation, KeptConversation, str)
+        id = conversation if isinstance(conversation, str) else conversation.id
+        chat = RemoteSession(self, id, fields=fields, sort=sort, on_conflict=on_conflict)
+        chat.catch_up()
+        return chat
+
+    # -- what one keeps, and takes along
+
+    def albums(self) -> list[Album]:
+        """Your albums, the last changed first; with the scope `admin` those of everybody."""
+        return [_read_album(it) for it in self.ask("GET", "/albums")["albums"]]
+
+    def make_album(self, name: str, pictures: Iterable[Picture] = ()) -> Album:
+        """A new album with these pictures, given as such or by their ids.
+
+        Raises:
+            BadInput: there is one of this name.
+        """
+        made = _read_album(self.ask("POST", "/albums", {"name": name}))
+        return self.change_album(made, add=pictures)
+
+    def change_album(
+        self,
+        album: Album | str,
+        *,
+        name: str | None = None,
+        add: Iterable[Picture] = (),
+        remove: Iterable[Picture] = (),
+    ) -> Album:
+        """Takes pictures out of an album, puts others into it, and gives it another name; albums are given as such or
+        by their ids. Pictures that the server does not have are left out.
+
+        Raises:
+            UnknownName: there is no such album.
+        """
+        path = f"/albums/{quote(_album_id(album), safe='')}"
+        if name is not None:
+            self.ask("PATCH", path, {"name": name})
+        change = {"add": list(map(id_of, add)), "remove": list(map(id_of, remove))}
+        return _read_album(self.ask("POST", f"{path}/pictures", change))
+
+    def delete_album(self, album: Album | str) -> None:
+        """Deletes an album; its pictures stay in the library. Raises UnknownName: there is none."""
+        self.ask("DELETE", f"/albums/{quote(_album_id(album), safe='')}")
+
+    def album_pictures(self, album: Album | str) -> list[str]:
+        """The ids of an album's pictures, in the order in which they were added. Raises UnknownName: there is none."""
+        return [it["id"] for it in self._pages("GET", f"/albums/{quote(_album_id(album), safe='')}", "results")]
+
+    def mark(self, *pictures: Picture, favourite: bool | None = None, stars: int | None = None) -> None:
+        """Makes pictures favourites, or not, and gives them stars, 0 for none; what is None stays as it is."""
+        given = {"pictures": list(map(id_of, pictures)), "favourite": favourite, "stars": stars}
+        self.ask("POST", "/marks", given)
+
+    def marks(self, *pictures: Picture) -> dict[str, Mark]:
+        """The marks of pictures, by their ids."""
+        ids, found = list(map(id_of, pictures)), dict[str, Mark]()
+        for start in range(0, len(ids), PAGE):
+            asked = urlencode({"ids": ",".join(ids[start : start + PAGE])})
+            for id, it in self.ask("GET", f"/marks?{asked}")["marks"].items():
+                found[id] = Mark(it["favourite"], it["stars"], tuple(it["albums"]))
+        return found
+
+    def make_ticket(self, visitor: str | None = None, minutes: float = 15) -> Ticket:
+        """A token that lasts minutes, for a page of yours to search with: give it to a visitor's browser.
+
+        It may look, search and talk. With the same `visitor` the next ticket goes on with their conversations; None
+        begins with a new one. Your own token needs the scope `tickets`.
+        """
+        made = self.ask("POST", "/tickets", {"visitor": visitor, "minutes": minutes})
+        return Ticket(made["token"], made["visitor"], datetime.fromisoformat(made["expires"]))
+
+    def download(self, picture: Picture, to: str | Path) -> Path:
+        """Saves a picture's file as `to`, or in it under its own name, where that is a folder; returns its path.
+
+        Raises:
+            BadInput: that file is there already; or the token has not the scope `download`.
+            UnknownName: there is no such picture.
+            ServerFailed: its file is gone.
+        """
+        id, place = id_of(picture), check_path("to", to)
+        if place.is_dir():
+            place /= PurePath(self.ask("GET", f"/pictures/{quote(id, safe='')}")["names"][0]).name
+        return self._save(f"/pictures/{quote(id, safe='')}/original?download=1", place)
+
+    def export(
+        self,
+        to: str | Path,
+        pictures: Iterable[Picture] | None = None,
+        *,
+        album: Album | str | None = None,
+        kind: ExportKind = "zip",
+        fields: Sequence[str] | None = None,
+    ) -> Path:
+        """Saves pictures, or an album, as `to`: their files in a ZIP, what is known of them as CSV or JSON (all of it,
+        or some `fields`), or as XMP files in a ZIP. Returns the path.
+
+        Raises:
+            BadInput: that file is there already; or there is nothing to take along.
+            UnknownName: there is no such album or field.
+        """
+        asked: dict[str, Any] = {"as": kind, "fields": None if fields is None else list(fields)}
+        asked |= {"pictures": None if pictures is None else list(map(id_of, pictures))}
+        asked |= {"album": None if album is None else _album_id(album)}
+        return self._save(
+            str(self.ask("POST", "/exports", asked)["address"]).removeprefix("/api/v1"), check_path("to", to)
         )
+
+    def _save(self, path: str, to: Path) -> Path:
+        """Writes an answer to a file, which is there only once it is whole."""
+        if to.exists():
+            raise BadInput(f"{to} is there already: name another file")
+        part = to.with_name(f".{to.name}.{make_key()}.part")
+        try:
+            with self._explain_failures(), self._http.stream("GET", path) as answer, part.open("xb") as file:
+                if answer.is_error:
+                    answer.read()
+                    self._read(answer)
+                for piece in answer.iter_bytes():
+                    file.write(piece)
+            part.replace(to)
+        except OSError as error:
+            raise BadInput(f"{to} cannot be written: {error.strerror}") from error
+        finally:
+            part.unlink(missing_ok=True)
+        return to
 
     # -- for sessions
 
@@ -387,12 +604,14 @@ class RemoteLibrary:
                     self._read(answer)
             time.sleep(pause or 0)
 
-    def _pages(self, method: str, path: str, name: str) -> Iterator[dict[str, Any]]:
-        """The items listed under `name`, page after page."""
+    def _pages(self, method: str, path: str, name: str, count: int | None = None) -> Iterator[dict[str, Any]]:
+        """The items listed under `name`, page after page of `count`."""
         cursor: str | None = None
+        joint = "&" if "?" in path else "?"
         while True:
-            asked = {"n": PAGE} if cursor is None else {"n": PAGE, "cursor": cursor}
-            page = self.ask(method, path, asked) if method == "POST" else self.ask(method, f"{path}?{urlencode(asked)}")
+            asked = {"n": count or PAGE} | ({} if cursor is None else {"cursor": cursor})
+            query = f"{path}{joint}{urlencode(asked)}"
+            page = self.ask(method, path, asked) if method == "POST" else self.ask(method, query)
             yield from page[name]
             if (cursor := page["next"]) is None:
                 return
@@ -462,30 +681,53 @@ class RemoteLibrary:
         if not answer.is_error:
             return data
         busy = answer.status_code >= 500 or answer.status_code in BUSY
-        kind = ERRORS.get(str(data.get("type")).rpartition(":")[2], ServerFailed if busy else BadInput)
+        named = str(data.get("type")).rpartition(":")[2]
+        if named == "moved-on":
+            raise MovedOn(data["detail"], tuple(str(turn["told"]) for turn in data.get("since", ())))
+        kind = ERRORS.get(named, ServerFailed if busy else BadInput)
         if answer.status_code in (401, 403):
             raise BadInput(f"{data['detail']}: viewfinder.connect(url, token=...)")
         raise kind(data["detail"])
 
 
 class RemoteSession(TurnMethods):
-    """A conversation on a server, for one thread at a time. `RemoteLibrary.chat` begins one.
+    """A conversation on a server, for one thread at a time. `RemoteLibrary.chat` begins one, `resume` goes on with one.
+
+    A page or another program may go on with the same conversation. A turn then never follows what this session has not
+    seen: it is refused (`MovedOn`), or taken on a branch where this session stands.
 
     Attributes:
         id: the conversation's id on the server.
+        turn: the newest turn that this session knows; the next one is meant to follow it.
+        on_conflict: of a turn, if the conversation went on elsewhere meanwhile: "refuse" it, or take it on a "branch".
         adapters: the turns so far that the retriever could not take as given, and what was done instead.
         answered_with: whether the newest turn is answered with "pictures" or "words"; None: the retriever does not
             speak.
     """
 
-    def __init__(self, library: RemoteLibrary, id: str, question: Question | None = None) -> None:
+    def __init__(
+        self,
+        library: RemoteLibrary,
+        id: str,
+        question: Question | None = None,
+        *,
+        turn: int = 0,
+        fields: Sequence[str] = (),
+        sort: str = "",
+        on_conflict: OnConflict = "refuse",
+    ) -> None:
+        if on_conflict not in ("refuse", "branch"):
+            raise BadInput(f"on_conflict: {on_conflict!r} is neither refuse nor branch")
         self.id = id
+        self.turn = turn
+        self.on_conflict: OnConflict = on_conflict
+        wanted = [*(("fields", name) for name in _list_fields(fields)), *([("sort", sort)] if sort else [])]
+        self._wanted = f"?{urlencode(wanted)}" if wanted else ""
         self.adapters: tuple[str, ...] = ()
         self.answered_with: Answered | None = None
         self._library = library
         self._question = question
-        self._turn = 0
-        self._unsure: tuple[dict[str, Any], str] | None = None  # a turn that may have been taken, and its key
+        self._unsure: _Unsure | None = None
         self._uploaded: tuple[str, str] | None = None  # a digest of the image that was uploaded last, and its id
 
     @property
@@ -499,47 +741,72 @@ class RemoteSession(TurnMethods):
         document = self._library.ask("GET", f"/sessions/{self.id}/export")
         return Conversation.from_json(document["conversation"])
 
+    def _list_counting(self) -> Sequence[Node]:
+        return self.conversation.path(self.turn)
+
     def take(self, turn: Turn) -> Hits:
         """One turn of any kind; a `Show` names what `RemoteLibrary.upload` returned. Raises as `Session.take`.
 
         It is taken once, however often the connection is cut. After `ServerFailed` it may or may not have been taken:
         taking the same turn again then completes that one, rather than taking another.
+
+        Raises:
+            MovedOn: the conversation went on elsewhere; `catch_up` follows it there.
         """
         started = time.perf_counter()
         try:
             said = turn_to_json(turn)
         except TypeError as error:
             raise BadInput(str(error)) from error
-        if self._unsure is None or self._unsure[0] != said:
-            self._unsure = said, make_key()
+        if self._unsure is None or self._unsure.said != said:
+            self._unsure = _Unsure(said, {"parent": self.turn, "on_conflict": self.on_conflict}, make_key())
+        sent, key = self._unsure.said | self._unsure.placed, self._unsure.key
         try:
-            results = self._library.ask("POST", f"/sessions/{self.id}/turns", said, key=self._unsure[1])
+            results = self._library.ask("POST", f"/sessions/{self.id}/turns{self._wanted}", sent, key=key)
         except BadInput:  # refused, so not taken
             self._unsure = None
             raise
-        self._turn = results["turn"]
+        hits = self._finish(results, started)
+        # Only now: until all events are here, the same turn may have to be taken again, and answers the same question.
+        self._unsure = None
+        return hits
+
+    def catch_up(self) -> Hits:
+        """What is found where the conversation stands now; the next turn follows what was said elsewhere meanwhile."""
+        started = time.perf_counter()
+        newest = self._library.ask("GET", f"/sessions/{self.id}/turns?after={self.turn}")["newest"]
+        hits = self._finish(self._library.ask("GET", f"/sessions/{self.id}/turns/{newest}{self._wanted}"), started)
+        self._unsure = None
+        return hits
+
+    def said_since(self) -> list[str]:
+        """What was said elsewhere since the newest turn that this session knows, in the order in which it was said."""
+        return [it["told"] for it in self._library.ask("GET", f"/sessions/{self.id}/turns?after={self.turn}")["turns"]]
+
+    def _finish(self, results: Mapping[str, Any], started: float) -> Hits:
+        """The results of a turn at which this session stands now, once its question and its reasons have come."""
+        self.turn = results["turn"]
         self.adapters = tuple(results["adapters"])
         self.answered_with = None if results["answer"] is None else results["answer"]["with"]
         why: dict[str, dict[str, Any]] = {}
         question = self._question
-        for name, data in self._library.events(f"/sessions/{self.id}/turns/{self._turn}/events"):
+        for name, data in self._library.events(f"/sessions/{self.id}/turns/{self.turn}/events"):
             if name == "question":
                 asked = data["question"]
                 question = asked and Question(**asked | {many: tuple(asked[many]) for many in ("choices", "examples")})
             elif name == "why":
                 why |= data["why"]
-        # Only now: until all events are here, the same turn may have to be taken again, and answers the same question.
-        self._question, self._unsure = question, None
+        self._question = question
         return _read_hits(results, started, why)
 
     def reply(self) -> Iterator[str]:
         """The words with which the newest turn is answered, piece by piece as they are written."""
-        events = self._library.events(f"/sessions/{self.id}/turns/{self._turn}/reply/events")
+        events = self._library.events(f"/sessions/{self.id}/turns/{self.turn}/reply/events")
         return (data["text"] for name, data in events if name == "words")
 
     def rank_of(self, picture: Picture) -> int:
         """The rank of a picture after the newest turn: 0-based, in the whole collection, pessimistic on ties."""
-        path = f"/sessions/{self.id}/turns/{self._turn}/ranks/{quote(id_of(picture), safe='')}"
+        path = f"/sessions/{self.id}/turns/{self.turn}/ranks/{quote(id_of(picture), safe='')}"
         return int(self._library.ask("GET", path)["worst"])
 
     def forget(self) -> None:
@@ -553,6 +820,14 @@ class RemoteSession(TurnMethods):
         if self._unsure is None or self._uploaded is None or self._uploaded[0] != digest:
             self._uploaded = digest, self._library.upload(content)
         return self._uploaded[1]
+
+
+class _Unsure(NamedTuple):
+    """A turn that may have been taken: as it was said, where it was meant, and the key by which it is taken once."""
+
+    said: dict[str, Any]
+    placed: dict[str, Any]
+    key: str
 
 
 def _read_image(image: OwnImage) -> bytes:
@@ -585,6 +860,15 @@ def _read_events(lines: Iterator[str]) -> Iterator[_Event]:
         fields = {}
 
 
+def _read_album(told: Mapping[str, Any]) -> Album:
+    return Album(told["id"], told["name"], told["pictures"], told["missing"])
+
+
+def _album_id(album: Album | str) -> str:
+    check_type("album", album, Album, str)
+    return album.id if isinstance(album, Album) else album
+
+
 def _read_row(known: Mapping[str, Any]) -> PictureRow:
     """A picture as the API describes it."""
     facts = known["facts"]
@@ -597,6 +881,10 @@ def _read_row(known: Mapping[str, Any]) -> PictureRow:
         captions=tuple(known["captions"]),
         attributes={name: tuple(values) for name, values in known["attributes"].items()},
     )
+
+
+def _list_fields(fields: Sequence[str]) -> list[str]:
+    return [fields] if isinstance(fields, str) else list(fields)
 
 
 def _check_filters(where: Mapping[str, str] | None) -> dict[str, str]:
@@ -615,6 +903,7 @@ def _read_hits(results: Mapping[str, Any], started: float, why: Mapping[str, dic
             it["match"],
             (it["why"] if why is None else why.get(it["id"])) or {},
             tuple(it.get("others", ())),
+            {name: tuple(values) for name, values in (it.get("fields") or {}).items()},
         )
         for it in results["results"]
     ]
@@ -632,9 +921,13 @@ def _read_hits(results: Mapping[str, Any], started: float, why: Mapping[str, dic
 def _read_reading(said: Mapping[str, Any] | None) -> SaidReading | None:
     if said is None:
         return None
-    from viewfinder.wording.reading import SaidFact, SaidReading
+    from viewfinder.wording.reading import SaidFact, SaidReading, SaidWord
     from viewfinder.wording.spelling import Correction
 
     corrections = tuple(Correction(one["typed"], one["read"]) for one in said["corrections"])
-    facts = tuple(SaidFact(one["words"], one["kind"], one["pictures"]) for one in said["facts"])
-    return SaidReading(said["content"], corrections, facts)
+    facts = tuple(
+        SaidFact(one["words"], one["kind"], one["pictures"], one["filter"], one["without"]) for one in said["facts"]
+    )
+    words = tuple(SaidWord(one["text"], one["without"]) for one in said["words"])
+    as_typed = tuple(one["without"] for one in said["corrections"])
+    return SaidReading(said["content"], corrections, facts, words, as_typed)

@@ -15,47 +15,38 @@ What a search does without is imported where it is called: adding (`store/ingest
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-
 from viewfinder.conversation import Conversation, PictureId
-from viewfinder.encoders import PLUGINS, Encoder, load_encoder, name_encoder
-from viewfinder.encoders.base import to_file_name
+from viewfinder.encoders import Encoder, load_encoder, name_encoder
 from viewfinder.errors import (
     BadInput,
-    EmptyQuery,
     EncoderMismatch,
     LibraryError,
     NotALibrary,
     UnknownName,
-    ViewfinderError,
     check_path,
     check_type,
 )
+from viewfinder.own_commands import write_command
 from viewfinder.pictures import BadFile
-from viewfinder.plugins import is_place_of_class
 from viewfinder.questioners import QuestionerChoice
-from viewfinder.retrievers import Composer, Retriever, RetrieverClass, load_retriever
+from viewfinder.retrievers import Retriever, RetrieverClass, load_retriever
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.hits import Hit, Hits
 from viewfinder.search.index_files import read_card
 from viewfinder.search.library_index import LibraryIndex
-from viewfinder.search.listing import list_hits, order_by_date
-from viewfinder.search.near_scores import IndexedPictures
-from viewfinder.search.own_scale import name_sayings, read_sayings
+from viewfinder.search.listing import order_by_date
 from viewfinder.search.raw_vectors import Companion, RawVectors
-from viewfinder.session.session import Picture, Session, check_search, id_of, is_known
+from viewfinder.session.session import Picture, Session, id_of
 from viewfinder.stopping import is_stop_asked
-from viewfinder.store.bucket import PULLING, URL_FILE, find_bucket, place_name
-from viewfinder.store.growing_arrays import map_rows
-from viewfinder.store.objects import parse_url
+from viewfinder.store.loaded_encoders import LoadedEncoders
+from viewfinder.store.objects import PULLING, URL_FILE
+from viewfinder.store.places import find_bucket, place_name
 from viewfinder.store.regions import StoredVectors
 from viewfinder.store.reports import AddReport, FillReport, Progress, RepairReport
 from viewfinder.store.rows import (
@@ -76,7 +67,7 @@ from viewfinder.store.settings import (
     read_settings,
     write_settings,
 )
-from viewfinder.store.snapshot import DERIVED, Snapshot, read_generation
+from viewfinder.store.snapshot import Snapshot, read_generation
 from viewfinder.store.snapshot_files import find_snapshot, load_snapshot
 from viewfinder.store.spaces import (
     SpaceHead,
@@ -85,7 +76,6 @@ from viewfinder.store.spaces import (
     complete_space,
     find_lacking,
     has_space,
-    is_sound_head,
     save_head,
 )
 from viewfinder.store.store import Store
@@ -93,6 +83,7 @@ from viewfinder.store.tables import TABLES, check_repaired, explain_damage
 from viewfinder.whole_files import PART, mark_file
 
 if TYPE_CHECKING:
+    from viewfinder.search.indexed_pictures import IndexedPictures
     from viewfinder.session.session import OwnImage
     from viewfinder.store.describing import DescribeReport, Teller
     from viewfinder.store.descriptions import Rows
@@ -117,9 +108,9 @@ class Library:
         self._bucket = find_bucket(folder)
         self._closed = False
         self._store: Store | None = None
-        self._encoders: dict[tuple[object, ...], Encoder] = {}
+        self._encoders = LoadedEncoders(folder, load_encoder)
         self._raw_vectors: dict[str, StoredVectors] = {}
-        self._gallery: Gallery | None = None
+        self._shown: _Shown | None = None
         self._taken: dict[str, set[str]] = {}  # versions that a library which cannot be written takes for its spaces
         self._index = LibraryIndex(folder)
         self.left_out: tuple[BadFile, ...] = ()
@@ -134,8 +125,8 @@ class Library:
     def close(self) -> None:
         """Releases pictures and encoder. Open sessions go on until they next access the library."""
         self._closed = True
-        self._store = self._gallery = None
-        self._encoders, self._raw_vectors = {}, {}
+        self._store = self._shown = None
+        self._encoders, self._raw_vectors = LoadedEncoders(self.folder, load_encoder), {}
         self._index = LibraryIndex(self.folder)
 
     def __len__(self) -> int:
@@ -189,7 +180,8 @@ class Library:
         if any((folder / TABLES).glob("vectors.*")):
             raise explain_damage(folder, "library.json is missing")
         if not create:
-            raise NotALibrary(f"there is no library in {place_name(folder)}: make one with `viewfinder add FOLDER`")
+            make = write_command("add FOLDER", place_name(folder))
+            raise NotALibrary(f"there is no library in {place_name(folder)}: make one with `{make}`")
         interrupted = {"tables", "writing.lock", URL_FILE, PULLING}  # what an interrupted creation leaves
         if folder.exists() and not (
             folder.is_dir() and all(it.name in interrupted or it.name.endswith(PART) for it in folder.iterdir())
@@ -201,7 +193,7 @@ class Library:
             if file.exists():  # another process created it at the same time
                 return Library.open(folder, encoder=encoder)
             library = Library(folder, settings)
-            library._encoders[_key_encoder(settings.active)] = loaded
+            library._encoders.take(settings.active, loaded)
             library._save_settings(settings)
             library._encoder_keeper.describe_active(loaded)
         return library
@@ -249,43 +241,29 @@ class Library:
         Raises BadInput: there is no such path, fact or encoder, or a table is damaged. EncoderMismatch: the model of
         the library's encoder was replaced by another one.
         """
-        from viewfinder.pictures.scan import scan
-        from viewfinder.store.descriptions import check_tables, read_tables
-        from viewfinder.store.known_facts import parse_leave_out
+        from viewfinder.store.adding import add_pictures, check_workers, plan_add, read_adding
+        from viewfinder.store.adding_note import note_adding
 
-        check_type("leave_out", leave_out, list, tuple, type(None))
-        left_out = None if leave_out is None else parse_leave_out(leave_out)
-        check_type("workers", workers, Integral, type(None))
-        if workers is not None and workers < 1:
-            raise BadInput(f"workers: {workers} processes are asked for, give 1 or more")
-        roots = [check_path("a path to add", path) for path in paths]
-        for root in roots:
-            if embedder is None and not dry_run and (url := parse_url(root)) is not None:
-                raise BadInput(
-                    f"{url}: pictures in object storage are read by a cluster: `viewfinder add {url} --ray local`"
-                )
-        check_type("include", include, list, tuple)
-        tables = read_tables(captions, catalogue, key)  # before anything is added: damage is reported at once
-        listed: list[Path] = []
-        if tables and all(parse_url(root) is None for root in roots):  # object storage takes long to list
-            listed = [it.path for it in scan(roots, follow_links=follow_links, include=include).files]
-            if listed or not roots:  # else adding says that there are no pictures
-                check_tables(tables, self.store, listed)
-        check_type("encoder", encoder, str, type(None))
-        wanted = None if encoder is None else name_encoder(encoder)
-        from viewfinder.store.adding import Adding, add_pictures, plan_add
-
-        adding = Adding(roots, tables, follow_links, include, left_out, wanted)
+        check_workers(workers)
+        adding = read_adding(
+            self.store, paths, captions=captions, catalogue=catalogue, key=key, follow_links=follow_links,
+            include=include, leave_out=leave_out, encoder=encoder, may_be_away=embedder is not None or dry_run,
+        )  # fmt: skip
         if dry_run:
-            return plan_add(self.store, self.settings, self.encoder, adding, listed)
-        self._load_networks(wanted)  # it takes seconds, which must not pass under the lock
-        with self.store.writing():
+            return plan_add(self.store, self.settings, self.encoder, adding)
+        self._encoders.load_networks(self.settings, adding.wanted)  # it takes seconds, not to pass under the lock
+        with self.store.writing(), note_adding(self.folder, adding.roots) as notes:
             self._refresh_settings()
-            self._take_facts(left_out)
+            self._take_facts(adding.leave_out)
+
+            def told(report: AddReport) -> None:
+                notes.take(report)
+                note(report)
+
             if without_starter and not self.settings.without_starter:
                 self._save_settings(replace(self.settings, without_starter=True))
             report = add_pictures(
-                self._encoder_keeper, adding, workers=workers, embedder=embedder, progress=progress, note=note,
+                self._encoder_keeper, adding, workers=workers, embedder=embedder, progress=progress, note=told,
                 should_stop=lambda: should_stop() or is_stop_asked(),
             )  # fmt: skip
         if self.settings.space is not None:
@@ -496,37 +474,27 @@ class Library:
         where: Mapping[str, str] | None = None,
         without: str = "",
         fold: bool = True,
+        fields: Sequence[str] = (),
+        sort: str = "",
     ) -> Hits:
         """One search: words, an image, what to leave out, and catalogue columns to filter by.
 
         `like`: a picture of the library (a result, a row, an id), or one of your own: a file, what a file holds, a PIL
         image, or an array of uint8 (h, w, 3), (h, w, 4) or (h, w). A text is an id where there is no such file.
-        `fold`: where a catalogue tells products, the best picture of each is a result, and `Hit.others` has the others.
+        `fold`: the best picture of each product (as a catalogue tells them) and of each burst is a result, and
+        `Hit.others` has the others.
 
         With `where` alone: the pictures that meet it, the newest first, those without a date last.
-        """
-        check_type("text", text, str)
-        check_type("without", without, str)
-        if not text.strip() and like is None:
-            if where and not without.strip():
-                return self._list_by_date(where, n)
-            raise EmptyQuery("nothing to look for: give a few words, an image with --like, or a filter with --where")
-        session = Session(self.gallery(), Composer(), None, n=n, where=where, fold=fold)
-        if like is None:
-            hits = [session.say(text)]
-        else:
-            hits = [session.like(like, text) if is_known(like, self) else session.show(like, text)]
-        if without:
-            hits.append(session.reject(text=without))
-        last, elapsed_ms = hits[-1], sum(hit.elapsed_ms for hit in hits)
-        return Hits(list(last), last.verdict, elapsed_ms, last.missing, last.unheard, hits[0].reading)
 
-    def _list_by_date(self, where: Mapping[str, str], n: int) -> Hits:
-        started = time.perf_counter()
-        check_search(n, where)
-        snapshot = self.gallery().snapshot
-        hits = list_hits(snapshot, order_by_date(snapshot, where)[:n])
-        return Hits(hits, "found" if hits else "nothing", (time.perf_counter() - started) * 1000)
+        `fields`: columns of which each hit has the picture's values (`Hit.fields`). `sort`: a column, such as "price",
+        "-price" (the highest first) or "date", by which those of the results are ordered that are likely or may be
+        what was meant, at most 1,000; all others follow as they rank.
+        """
+        from viewfinder.session.finding import find_pictures
+
+        return find_pictures(
+            self, text, n, like=like, where=where, without=without, fold=fold, fields=fields, sort=sort
+        )
 
     def chat(
         self,
@@ -558,8 +526,9 @@ class Library:
             raise BadInput(f"retriever: a name or a retriever is needed, this is {type(retriever).__name__}")
         found = load_retriever(retriever, weights)
         self.prepare(found, progress)
-        self._index_soon()
-        pictures = _PreparedPictures(self, found, self._gallery)
+        gallery = self.gallery()
+        self._index_soon(gallery)
+        pictures = _PreparedPictures(self, found, gallery)
         return Session(
             pictures, found, questioner, n=n, where=where, conversation=conversation, picture_bias=picture_bias
         )
@@ -570,12 +539,14 @@ class Library:
         This takes as long as adding the pictures did. What is made is kept, and the next call resumes from there; it
         tries again the pictures that were left out because their files could not be read. Raises EncoderMismatch.
         """
-        filled = FillReport()
+        from viewfinder.retrievers.replies import check_reads
+
+        filled, reads = FillReport(), check_reads(retriever)
         gallery = self.gallery()
         raw: RawVectors | None = gallery.raw
-        if (space := retriever.reads.space) is not None:
+        if (space := reads.space) is not None:
             raw = gallery.need_raw(space)
-        if retriever.reads.regions and isinstance(raw, StoredVectors):
+        if reads.regions and isinstance(raw, StoredVectors):
             filled = raw.fill(gallery.snapshot, progress)
             raw.has_regions(self.gallery().snapshot)  # kept for the next conversation
         self.left_out = filled.left_out
@@ -591,30 +562,28 @@ class Library:
         self._check_open()
         self._refresh_settings()
         while True:
-            settings, known = self.settings, self._gallery  # read once: another thread may replace them
+            settings, shown = self.settings, self._shown  # read once: another thread may replace them
+            if shown is not None and shown.settings is settings and self._is_newest(shown.gallery.snapshot):
+                return shown.gallery
             try:
-                if known is None:  # other settings, which may name an earlier space, reset it
+                if shown is None or shown.settings is not settings:
                     self._check_encoder(settings)
                     settings = self.settings
-                found = self._find_gallery(settings, known)
+                space = self._find_space(settings)
+                if space is None:
+                    add = write_command("add FOLDER", place_name(self.folder))
+                    raise BadInput(f"{place_name(self.folder)} holds no pictures yet: add some with `{add}`")
+                shown = _Shown(settings, self._make_gallery(settings, load_snapshot(self.folder, space)))
+                self._shown = shown
             except (LibraryError, UnknownName):  # another process may have switched, and forgotten what was active
                 self._refresh_settings()
                 if self.settings == settings:
                     raise
             else:
-                return found
+                return shown.gallery
 
-    def _find_gallery(self, settings: Settings, known: Gallery | None) -> Gallery:
-        """The gallery of these settings; `known` if that is it."""
-        space = self._find_space(settings)
-        if space is None:
-            raise BadInput(f"{place_name(self.folder)} holds no pictures yet: add some with `viewfinder add FOLDER`")
-        encoder = self._load_kept(settings.active)
-        is_known = known is not None and known.encoder is encoder
-        if known is None or not is_known or known.snapshot.generation != read_generation(self.folder, space):
-            known = self._make_gallery(settings, load_snapshot(self.folder, space))
-            self._gallery = known
-        return known
+    def _is_newest(self, snapshot: Snapshot) -> bool:
+        return snapshot.generation == read_generation(self.folder, snapshot.space)
 
     def gallery_of(self, snapshot: Snapshot) -> Gallery:
         """A present or earlier snapshot of the active space, seen through the encoder. Raises EncoderMismatch."""
@@ -623,12 +592,13 @@ class Library:
     def _make_gallery(self, settings: Settings, snapshot: Snapshot) -> Gallery:
         """A snapshot seen through the encoder of these settings: the one place where they meet."""
         kept = settings.active
-        encoder = self._load_kept(kept)
+        encoder = self._encoders.load(kept)
         if encoder.version != snapshot.space and not self._takes(kept, snapshot.space, encoder):
             from viewfinder.store.kept_encoders import Sameness, explain_mismatch
 
             raise explain_mismatch(replace(kept, raw=None, space=snapshot.space), encoder, Sameness.OTHER)
-        gallery = Gallery(snapshot, encoder, self._find_raw_vectors(encoder), match_words=True)
+        raw = self._find_raw_vectors(encoder.raw_version, lambda: encoder)
+        gallery = Gallery(snapshot, encoder, raw, match_words=True)
         gallery.encoder_name = settings.encoder
         gallery.companion = self._find_companion(settings, encoder, snapshot)
         gallery.indexed = self._find_index(snapshot)
@@ -643,11 +613,8 @@ class Library:
         kept = next((one for one in settings.others if one.encoder == STARTER and one.raw is not None), None)
         if kept is None or kept.raw is None or kept.raw == encoder.raw_version:
             return None
-        raw = self._raw_vectors.get(kept.raw)
-        if raw is None:
-            raw = StoredVectors(self.store, kept.raw, lambda: self._load_kept(kept))
-            self._raw_vectors[kept.raw] = raw
-        return Companion(raw, lambda: self._load_kept(kept)) if raw.is_of_all(snapshot) else None
+        raw = self._find_raw_vectors(kept.raw, lambda: self._encoders.load(kept))
+        return Companion(raw, lambda: self._encoders.load(kept)) if raw.is_of_all(snapshot) else None
 
     def build_index(self, report: Callable[[str], None] = lambda line: None) -> bool:
         """Makes or grows the index with which a large collection is searched; returns whether there was anything to do.
@@ -665,19 +632,13 @@ class Library:
     def encoder(self) -> Encoder:
         """The encoder this library is searched with, and its tuned head if it has one."""
         self._check_open()
-        return self._load_kept(self.settings.active)
+        return self._encoders.load(self.settings.active)
 
-    @property
-    def _raw(self) -> StoredVectors:
-        """The raw vectors of the pictures, which no head changes."""
-        return self._find_raw_vectors(self.encoder)
-
-    def _find_raw_vectors(self, encoder: Encoder) -> StoredVectors:
-        raw = self._raw_vectors.get(encoder.raw_version)
+    def _find_raw_vectors(self, version: str, load: Callable[[], Encoder]) -> StoredVectors:
+        """The raw vectors of this version, which no head changes; `load`: the encoder that makes them."""
+        raw = self._raw_vectors.get(version)
         if raw is None:
-            raw = self._raw_vectors[encoder.raw_version] = StoredVectors(
-                self.store, encoder.raw_version, lambda: encoder
-            )
+            raw = self._raw_vectors[version] = StoredVectors(self.store, version, load)
         return raw
 
     # -- spaces
@@ -689,7 +650,7 @@ class Library:
 
     def _find_space(self, settings: Settings) -> str | None:
         if settings.space is None:
-            encoder = self._load_kept(settings.active)
+            encoder = self._encoders.load(settings.active)
             if has_space(self.store, encoder):  # `add` died before it was recorded
                 return encoder.version
         return settings.space
@@ -768,7 +729,7 @@ class Library:
         None is the encoder's own.
         """
         file = None if head is None else save_head(self.folder, head)
-        encoder = self._load_kept(replace(self.settings.active, head=file))
+        encoder = self._encoders.load(replace(self.settings.active, head=file))
         if encoder.version != encoder.raw_version:
             build_space(self.store, encoder)
         self.switch(encoder.version, file)
@@ -786,7 +747,8 @@ class Library:
         with self.store.writing():
             self._refresh_settings()
             if lacking := find_lacking(self.store, space):
-                complete_space(self.store, space, self._load_kept(replace(self.settings.active, head=head)), lacking)
+                encoder = self._encoders.load(replace(self.settings.active, head=head))
+                complete_space(self.store, space, encoder, lacking)
             current = self.settings
             previous = None if current.space is None else (current.space, current.head)
             self._save_settings(replace(current, space=space, head=head, previous=previous))
@@ -807,21 +769,9 @@ class Library:
     def _find_index(self, snapshot: Snapshot) -> IndexedPictures | None:
         return self._index.find(snapshot)
 
-    def _index_soon(self) -> None:
+    def _index_soon(self, gallery: Gallery) -> None:
         """Starts to make the index in the background if it is due; no turn waits for it."""
-        if (known := self._gallery) is not None:
-            self._index.build_soon(known, self.build_index)
-
-    def _load_networks(self, wanted: str | None) -> None:
-        """Loads the networks that read pictures for an `add`, as far as they can be loaded."""
-        try:
-            self.encoder.pictures([])
-        except ViewfinderError:
-            if wanted is None:
-                raise
-        if wanted is not None and wanted != self.settings.encoder:
-            kept = next((one for one in self.settings.others if one.encoder == wanted), KeptEncoder(wanted))
-            self._load_kept(kept).pictures([])
+        self._index.build_soon(gallery, self.build_index)
 
     def _take_facts(self, leave_out: tuple[str, ...] | None) -> None:
         """Makes room for facts in a library of an earlier viewfinder, and keeps what is to be left out.
@@ -840,7 +790,7 @@ class Library:
 
         Raises EncoderMismatch.
         """
-        kept, encoder = settings.active, self._load_kept(settings.active)
+        kept, encoder = settings.active, self._encoders.load(settings.active)
         if accepts(kept, encoder) or encoder.version in self._taken.get(kept.space or "", ()):
             return
         try:
@@ -859,34 +809,13 @@ class Library:
 
     def _reads_alike(self, kept: KeptEncoder, encoder: Encoder) -> bool | None:
         """Whether an encoder reads words as the kept one did, which an earlier viewfinder kept beside a snapshot."""
-        from viewfinder.store.kept_encoders import SAME_WORDS, reads_words_alike
+        from viewfinder.store.kept_encoders import reads_words_alike
 
         if kept.said or kept.space is None:
             return reads_words_alike(kept, encoder)
-        name = to_file_name(f"sayings-{name_sayings()}-{kept.space}")
-        for folder in (self.folder / "snapshots").glob("*"):
-            with suppress(OSError, ValueError):
-                before_nd = map_rows(folder / f"{DERIVED}{name}")[:MAX_COMPARED_SAYINGS]
-                now_nd = encoder.words(read_sayings()[: len(before_nd)])
-                return now_nd.shape == before_nd.shape and bool(np.abs(now_nd - before_nd).max() <= SAME_WORDS)
-        return None
+        from viewfinder.search.recognition import reads_sayings_alike
 
-    def _load_kept(self, kept: KeptEncoder) -> Encoder:
-        """An encoder of the library, loaded once; only a new one is looked for on the hub."""
-        key = _key_encoder(kept)
-        if (encoder := self._encoders.get(key)) is not None:
-            return encoder
-        file = None if kept.head is None else self.folder / kept.head
-        if file is not None and not is_sound_head(file):
-            raise explain_damage(self.folder, f"{kept.head} is missing, or not as it was written")
-        if kept.pin is not None:
-            encoder = load_encoder(kept.encoder, head_file=file, pin=kept.pin)
-        elif (kept.raw is None and kept.space is None) or _is_in_package(kept.encoder):
-            encoder = load_encoder(kept.encoder, head_file=file)
-        else:  # of an earlier viewfinder: a folder's path as it was typed may be a stranger's name on the hub
-            encoder = load_encoder(kept.encoder, head_file=file, may_fetch=False)
-        self._encoders[key] = encoder
-        return encoder
+        return reads_sayings_alike(self.folder, kept.space, encoder)
 
     def _refresh_settings(self) -> None:
         """Another process may have switched spaces, which changes no table; checking the file takes 5 us."""
@@ -903,35 +832,25 @@ class Library:
 
     def _save_settings(self, settings: Settings) -> None:
         write_settings(self.folder, settings)
-        for kept in (settings.active, *settings.others):  # one that has just been pinned is the one that is loaded
-            unpinned = _key_encoder(replace(kept, pin=None))
-            if unpinned in self._encoders:
-                self._encoders.setdefault(_key_encoder(kept), self._encoders[unpinned])
+        self._encoders.keep_pinned(settings)
         self._take_settings(settings)
         self._settings_mark = self._mark_settings()
 
     def _take_settings(self, settings: Settings) -> None:
         """Goes on with other settings; encoders that these do not name are let go."""
-        named = {_key_encoder(kept) for kept in (settings.active, *settings.others)}
-        self._encoders = {key: encoder for key, encoder in self._encoders.items() if key in named}
-        self.settings, self._gallery = settings, None
+        self._encoders.keep_named(settings)
+        self.settings, self._shown = settings, None
 
     def _mark_settings(self) -> tuple[int, int]:
         return mark_file(f"{self.folder}/{SETTINGS}")
 
 
-MAX_COMPARED_SAYINGS = 8
-"""Sayings that are read again to recognise how an encoder reads words."""
+@dataclass(frozen=True)
+class _Shown:
+    """A gallery, and the settings with which it was made."""
 
-
-def _key_encoder(kept: KeptEncoder) -> tuple[object, ...]:
-    """Identifies an encoder to be loaded."""
-    return kept.encoder, kept.head, None if kept.pin is None else (kept.pin.folder, kept.pin.commit)
-
-
-def _is_in_package(name: str) -> bool:
-    """Whether an encoder is no folder, nor of the hub."""
-    return name == STARTER or is_place_of_class(name) or name in PLUGINS.names()
+    settings: Settings
+    gallery: Gallery
 
 
 @dataclass(frozen=True)
@@ -952,7 +871,7 @@ class _KeptEncoders:
         self.library._save_settings(settings)
 
     def load(self, kept: KeptEncoder) -> Encoder:
-        return self.library._load_kept(kept)
+        return self.library._encoders.load(kept)
 
     def reads_alike(self, kept: KeptEncoder, encoder: Encoder) -> bool | None:
         return self.library._reads_alike(kept, encoder)
@@ -964,10 +883,10 @@ class _PreparedPictures:
 
     library: Library
     retriever: Retriever[Any]
-    last: Gallery | None
+    last: Gallery
 
     def gallery(self) -> Gallery:
-        if self.last is None or self.library.gallery() is not self.last:
+        if self.library.gallery() is not self.last:
             self.library.prepare(self.retriever)
             self.last = self.library.gallery()
         return self.last

@@ -3,16 +3,17 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import viewfinder
+from tests.waiting import wait_until
 from viewfinder.errors import BadInput
 from viewfinder.library import Library
 from viewfinder.search import index_files
+from viewfinder.search.turn_scores import warm_scores
 from viewfinder.server import live_library
 from viewfinder.server.live_library import LiveLibrary
 from viewfinder.testing import tiny_pictures
@@ -32,13 +33,6 @@ def live(library: Library) -> Iterator[LiveLibrary]:
     served.stop()
 
 
-def eventually(what: Callable[[], bool]) -> None:
-    end = time.monotonic() + 60
-    while not what():
-        assert time.monotonic() < end, "it did not come within a minute"
-        time.sleep(0.05)
-
-
 def test_pictures_that_come_in_are_served_soon_and_nobody_waits_for_them(
     library: Library, live: LiveLibrary, tmp_path: Path
 ) -> None:
@@ -46,11 +40,11 @@ def test_pictures_that_come_in_are_served_soon_and_nobody_waits_for_them(
     tiny_pictures(tmp_path / "second", 8)
     library.add(tmp_path / "first")
     live.start()
-    eventually(lambda: len(live.gallery()) == 3)
+    wait_until(lambda: len(live.gallery()) == 3)
     before = live.gallery()
     library.add(tmp_path / "second")
     assert live.gallery() is before or len(live.gallery()) == 8
-    eventually(lambda: len(live.gallery()) == 8)
+    wait_until(lambda: len(live.gallery()) == 8)
     assert live.gallery().snapshot.generation == library.gallery().snapshot.generation
 
 
@@ -62,12 +56,12 @@ def test_a_snapshot_that_another_process_made_is_taken_over_while_no_other_would
         tiny_pictures(tmp_path / name, 3 * number)
     library.add(tmp_path / "first")
     live.start()
-    eventually(lambda: _count(live) == 3)
+    wait_until(lambda: _count(live) == 3)
     library.add(tmp_path / "second")
-    eventually(lambda: _count(live) == 6)  # made here, so that the next is not made for 600 s
+    wait_until(lambda: _count(live) == 6)  # made here, so that the next is not made for 600 s
     library.add(tmp_path / "third")
-    assert len(library.gallery().warm()) == 9
-    eventually(lambda: _count(live) == 9)
+    assert len(warm_scores(library.gallery())) == 9
+    wait_until(lambda: _count(live) == 9)
 
 
 def test_a_snapshot_that_is_missing_is_made_in_a_process_of_its_own(
@@ -112,7 +106,7 @@ def test_a_snapshot_process_dies_with_its_server(library: Library) -> None:
         maker = int(server.stdout.readline())
         assert _runs(maker)
         server.kill()
-    eventually(lambda: not _runs(maker))
+    wait_until(lambda: not _runs(maker))
 
 
 def _runs(pid: int) -> bool:
@@ -131,7 +125,7 @@ def test_a_library_without_pictures_says_so_until_some_come(
     tiny_pictures(tmp_path / "pictures", 2)
     library.add(tmp_path / "pictures")
     live.look_now()
-    eventually(lambda: _count(live) == 2)
+    wait_until(lambda: _count(live) == 2)
 
 
 def _count(live: LiveLibrary) -> int:
@@ -160,7 +154,7 @@ def test_an_index_is_made_in_a_process_of_its_own_and_then_served(
     library.add(tmp_path / "pictures")
     assert live.gallery().indexed is None
     live.start()
-    eventually(lambda: live.gallery().indexed is not None)
+    wait_until(lambda: live.gallery().indexed is not None)
     indexed = live.gallery().indexed
     assert indexed is not None
     assert len(indexed.index) == 6
@@ -220,13 +214,13 @@ def test_a_server_goes_on_over_a_switch_to_another_encoder(tmp_path: Path, monke
     served = LiveLibrary(writer.folder, writer.settings)
     served.start()
     try:
-        eventually(lambda: _count(served) == 6)
+        wait_until(lambda: _count(served) == 6)
         chat = served.chat(questioner=None, n=6)
         before = [hit.id for hit in chat.say("red")]
         writer.add(encoder="shades:Wide", workers=1)
         writer.forget_encoder("shades:Warm")
         assert [hit.id for hit in chat.back_to(1)] == before  # whichever it is served with now
-        eventually(lambda: served.gallery().snapshot.space == served.gallery().encoder.version == "Wide-3")
+        wait_until(lambda: served.gallery().snapshot.space == served.gallery().encoder.version == "Wide-3")
         assert [hit.id for hit in chat.back_to(1)] == before
         assert served.unseen == ""
     finally:

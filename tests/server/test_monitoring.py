@@ -14,7 +14,7 @@ from fastapi.testclient import TestClient
 import viewfinder
 import viewfinder.library
 from viewfinder.library import Library
-from viewfinder.search.gallery import Gallery
+from viewfinder.search.turn_scores import score_turn
 from viewfinder.server.app import create_app
 from viewfinder.server.settings import ServerSettings
 from viewfinder.testing import load_colour_encoder, tiny_pictures
@@ -115,14 +115,14 @@ def test_the_event_loop_answers_while_pictures_are_scored(
 ) -> None:
     session = client.post("/api/v1/sessions", json={"questioner": "none"}).json()["id"]
     client.post(f"/api/v1/sessions/{session}/turns", json={"say": "blue"})
-    begun, answered, in_time, scores = threading.Event(), threading.Event(), list[bool](), Gallery.turn_scores
+    begun, answered, in_time = threading.Event(), threading.Event(), list[bool]()
 
     def score_slowly(*args: Any, **kwargs: Any) -> Any:
         begun.set()
         in_time.append(answered.wait(120))
-        return scores(*args, **kwargs)
+        return score_turn(*args, **kwargs)
 
-    monkeypatch.setattr(Gallery, "turn_scores", score_slowly)
+    monkeypatch.setattr("viewfinder.search.ranking.score_turn", score_slowly)
     method, path, body = asked
     address = "/api/v1/search" if path is None else f"/api/v1/sessions/{session}{path}"
     with ThreadPoolExecutor(1) as threads:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from api_page import write_page
 from fastapi import FastAPI
+from javascript_client import SCRIPT, TYPES, make_document, write_script, write_types
 
 from viewfinder.library import Library
 from viewfinder.server.app import create_app, list_operations
@@ -58,8 +59,9 @@ def test_every_operation_but_the_open_ones_asks_for_a_scope(made: dict[str, Any]
 
 
 def test_what_changes_the_collection_is_for_the_scope_admin(made: dict[str, Any]) -> None:
+    only_reading = ("/facets", "/timeline", "/folder-tree", "/places")
     for method, path, operation in list_operations(made):
-        if path.startswith("/api/v1/collection/") and method != "get" and not path.endswith("facets"):
+        if path.startswith("/api/v1/collection/") and method != "get" and not path.endswith(only_reading):
             assert operation["security"] == [{"token": ["admin"]}], path
 
 
@@ -73,6 +75,12 @@ def test_failures_are_problem_documents_everywhere(made: dict[str, Any]) -> None
 def test_the_page_of_the_api_is_that_of_the_code(made: dict[str, Any]) -> None:
     written = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
     assert written == write_page(made), "run `python benchmarks/api_page.py > docs/api.md`"
+
+
+def test_the_client_for_javascript_is_that_of_the_code() -> None:
+    made = make_document()
+    for file, written in ((SCRIPT, write_script(made)), (TYPES, write_types(made))):
+        assert file.read_text(encoding="utf-8") == written, "run `python benchmarks/javascript_client.py`"
 
 
 def test_links_lead_to_operations_and_name_all_that_their_addresses_want(made: dict[str, Any]) -> None:

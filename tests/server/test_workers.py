@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ import pytest
 
 from tests.hostile.attack import Client, Server, run_program
 from tests.hostile.postgres import Postgres
+from tests.waiting import wait_until
 from viewfinder.testing import tiny_pictures
 
 pytestmark = [pytest.mark.slow, pytest.mark.afresh]
@@ -74,13 +75,6 @@ def client_of(server: Server, worker: psutil.Process, patience_s: float = 60) ->
     raise AssertionError("a worker accepts no connection")
 
 
-def until(holds: Callable[..., bool], *given: object, patience_s: float = 60) -> None:
-    end = time.monotonic() + patience_s
-    while not holds(*given):
-        assert time.monotonic() < end, "this did not come"
-        time.sleep(0.05)
-
-
 def job_is_done(client: Client, job: str) -> bool:
     return bool(client.ask("GET", f"/collection/jobs/{job}").json["state"] == "done")
 
@@ -138,12 +132,12 @@ def test_a_job_is_done_once_and_its_pictures_come_to_all(server: Server) -> None
         for worker in workers(server)
     ]
     for job in jobs:
-        until(job_is_done, by, job)
+        wait_until(job_is_done, by, job)
     reports = [by.ask("GET", f"/collection/jobs/{job}").json["report"] for job in jobs]
     assert sum(report["found"] for report in reports) == 2 * 56
     after = before + sum(report["added"] for report in reports)
     for worker in workers(server):  # each looks again by itself, some seconds later
-        until(has_pictures, client_of(server, worker), after)
+        wait_until(has_pictures, client_of(server, worker), after)
     assert by.ask("GET", "/collection").json["pictures"] == after
 
 
@@ -156,7 +150,7 @@ def test_the_numbers_are_those_of_all(server: Server) -> None:
     for by in clients:
         id = by.ask("POST", "/sessions", {}).json["id"]
         by.ask("POST", f"/sessions/{id}/turns", {"say": "red"})
-    until(lambda: [turns(by) for by in clients] == [before + 2, before + 2])  # counted when the answer is sent
+    wait_until(lambda: [turns(by) for by in clients] == [before + 2, before + 2])  # counted when the answer is sent
 
 
 def test_a_killed_worker_is_replaced_and_no_conversation_is_lost(server: Server) -> None:
@@ -165,10 +159,10 @@ def test_a_killed_worker_is_replaced_and_no_conversation_is_lost(server: Server)
     id = client.ask("POST", "/sessions", {"n": 5}).json["id"]
     said = client.ask("POST", f"/sessions/{id}/turns", {"say": "something"}).json
     killed.kill()
-    until(lambda: workers(server)[:1] == [other])
+    wait_until(lambda: workers(server)[:1] == [other])
     left = client_of(server, other)  # nobody waits for the new one
     assert left.ask("GET", f"/sessions/{id}/turns/1").json["results"] == said["results"]
-    until(lambda: len(workers(server)) == 2)
+    wait_until(lambda: len(workers(server)) == 2)
     new = client_of(server, workers(server)[-1])
     assert new.ask("POST", f"/sessions/{id}/turns", {"say": "red"}).json["turn"] == 2
     turns = client_of(server, other).ask("GET", f"/sessions/{id}/export").json["conversation"]["turns"]

@@ -9,16 +9,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+    nullcontext,
+)
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
-from fastapi.responses import FileResponse
 from fastapi.routing import APIRoute, APIRouter
-from fastapi.staticfiles import StaticFiles
 
 from viewfinder import __version__
 from viewfinder.server import monitoring, problems
@@ -30,15 +34,21 @@ from viewfinder.server.access.tokens import ScopeCheck, Tokens
 from viewfinder.server.conversations import routes as conversation_routes
 from viewfinder.server.conversations.conversations import Conversations
 from viewfinder.server.database import Database, FeedbackRows, JobRows, SessionRows, TokenRows, UploadRows
+from viewfinder.server.embedding import install_embedding
+from viewfinder.server.installing import install_program
 from viewfinder.server.jobs import routes as job_routes
 from viewfinder.server.jobs.manager import Jobs
 from viewfinder.server.live_library import LiveLibrary
+from viewfinder.server.pages import STATIC, install_pages
+from viewfinder.server.pictures import overview_routes
 from viewfinder.server.pictures import routes as picture_routes
 from viewfinder.server.pictures.thumbnails import Thumbnails
 from viewfinder.server.pictures.uploads import Uploads
 from viewfinder.server.problems import ProblemDocument
 from viewfinder.server.services import Services
 from viewfinder.server.settings import ServerSettings, database_url
+from viewfinder.server.taking import routes as taking_routes
+from viewfinder.server.taking.filters import KeptFilters
 from viewfinder.session.states import MEMO
 
 if TYPE_CHECKING:
@@ -51,14 +61,19 @@ ROUTERS = (
     conversation_routes.search_router,
     picture_routes.router,
     job_routes.router,
+    overview_routes.router,
+    overview_routes.pictures_router,
     conversation_routes.retrievers_router,
+    taking_routes.open_router,
+    taking_routes.albums_router,
+    taking_routes.marks_router,
+    taking_routes.exports_router,
     access_routes.router,
     monitoring.router,
 )
 """The API, in the order of its document; all below /api/v1."""
 
-STATIC = Path(__file__).parent / "static"
-PAGES = {"index.html": ("/", "/talk/{rest:path}", "/compare/{rest:path}")}
+PAGES = {"index.html": ("/", "/talk/{rest:path}", "/compare/{rest:path}", "/album/{rest:path}")}
 """The page's own addresses: its script reads the rest."""
 
 DESCRIPTION = """Find the picture you have in mind by talking about it.
@@ -98,7 +113,10 @@ def create_app(
             services.conversations.questioners.start()
             await services.jobs.start()
             try:
-                yield
+                async with AsyncExitStack() as running:
+                    for extension in added:
+                        await running.enter_async_context(extension.run())
+                    yield
             finally:
                 services.pool.stop()  # its requests have ended
                 await services.jobs.stop()
@@ -124,7 +142,9 @@ def create_app(
     routers = (*ROUTERS, *(extension.router for extension in added))
     for router in routers:
         app.include_router(router)
-    install_pages(app, {STATIC: PAGES, **{extension.static: extension.pages for extension in added}})
+    install_embedding(app)
+    install_program(app)
+    install_pages(app, {STATIC: PAGES, **{it.static: it.pages for it in added if it.static is not None}})
     follow_ups = (*FOLLOW_UPS, *(after for extension in added for after in extension.follow_ups))
     # FastAPI's documented way
     app.openapi = lambda: build_document(app, routers, follow_ups, settings)  # type: ignore[method-assign]
@@ -146,7 +166,8 @@ def open_services(library: LiveLibrary, settings: ServerSettings) -> Services:
     state = library.folder / "server"
     database = Database.open(database_url(library.folder, settings))
     uploads = Uploads(state / "uploads", UploadRows(database), settings)
-    conversations = Conversations(library, SessionRows(database), FeedbackRows(database), uploads, settings)
+    kept = KeptFilters(library, database)
+    conversations = Conversations(library, SessionRows(database), FeedbackRows(database), uploads, settings, kept)
     return Services(
         settings=settings,
         library=library,
@@ -155,30 +176,10 @@ def open_services(library: LiveLibrary, settings: ServerSettings) -> Services:
         tokens=Tokens(TokenRows(database), settings),
         uploads=uploads,
         thumbnails=Thumbnails(library),
+        kept=kept,
         conversations=conversations,
         jobs=Jobs(library, JobRows(database), settings),
     )
-
-
-def install_pages(app: FastAPI, pages_in: Mapping[Path, Mapping[str, tuple[str, ...]]]) -> None:
-    """Serves each page of some folders at its addresses, and all their scripts and styles below /static.
-
-    Files of these folders and of the server's own share addresses, so that a page can use the scripts of any.
-    """
-
-    def sender(file: Path) -> Callable[[], Any]:
-        async def send_page() -> FileResponse:
-            return FileResponse(file, headers={"Cache-Control": "no-cache"})
-
-        return send_page
-
-    for folder, pages in pages_in.items():
-        for name, addresses in pages.items():
-            for address in addresses:
-                app.add_api_route(address, sender(folder / name), methods=["GET", "HEAD"], include_in_schema=False)
-    files = StaticFiles(directory=STATIC)
-    files.all_directories = [STATIC, *(folder for folder in pages_in if folder != STATIC)]
-    app.mount("/static", files, name="static")
 
 
 Document = dict[str, Any]
@@ -206,14 +207,15 @@ class Extension:
     """A part of the server that is served on request, such as user studies: its API, its pages and its service.
 
     `start` is called once the services are there, and keeps its own in `app.state`. `pages`: as in `PAGES`, files in
-    `static`.
+    `static`. `run`: entered after `start`, for as long as the app runs.
     """
 
     router: APIRouter
     follow_ups: tuple[FollowUp, ...]
-    static: Path
+    static: Path | None
     pages: Mapping[str, tuple[str, ...]]
     start: Callable[[FastAPI, Services], None]
+    run: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
 
 
 def here(*names: str) -> dict[str, str]:
@@ -225,6 +227,7 @@ ID = {"id": "$response.body#/id"}
 SESSION, TURN = f"{API}/sessions/{{id}}", f"{API}/sessions/{{id}}/turns/{{number}}"
 JOB, PICTURE = f"{API}/collection/jobs/{{id}}", f"{API}/pictures/{{picture}}"
 IN_SESSION = f"{SESSION}/pictures/{{picture}}"
+ALBUM = f"{API}/albums/{{id}}"
 FOLLOW_UPS = (
     FollowUp("create_session", 201, SESSION, ID),
     FollowUp("import_session", 201, SESSION, ID),
@@ -239,6 +242,10 @@ FOLLOW_UPS = (
     FollowUp("add_folder", 202, JOB, ID),
     FollowUp("prepare_retriever", 202, JOB, ID),
     FollowUp("list_jobs", 200, JOB, {"id": "$response.body#/jobs/0/id"}),
+    FollowUp("create_album", 201, ALBUM, ID),
+    FollowUp("list_albums", 200, ALBUM, {"id": "$response.body#/albums/0/id"}),
+    FollowUp("change_album", 200, ALBUM, here("id")),
+    FollowUp("create_export", 201, f"{API}/exports/{{id}}", ID),
     FollowUp("add_token", 201, f"{API}/tokens/{{name}}", {"name": "$response.body#/name"}),
 )
 

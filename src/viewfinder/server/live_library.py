@@ -1,8 +1,9 @@
 """A library being served: turns see the pictures as of a moment ago and never wait for a snapshot.
 
-While pictures come in, every batch changes the state of the tables. Making a snapshot takes seconds; a separate
-process does it, and the next turn maps the result. The same holds for the index of a large collection: until it is
-there, turns scan all pictures. If a cluster searches, it is told of new pictures before turns see them.
+While pictures come in, every batch changes the state of the tables. Making a snapshot of many takes seconds; a separate
+process does it, and the next turn maps the result; of some thousands it is made here. The same holds for the index of a
+large collection: until it is there, turns scan all pictures. If a cluster searches, it is told of new pictures before
+turns see them.
 """
 
 from __future__ import annotations
@@ -17,24 +18,31 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from viewfinder.encoders.tags import TagVectors
 from viewfinder.errors import BadInput, ViewfinderError
 from viewfinder.library import Library
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.index_files import is_due, pays
-from viewfinder.search.near_scores import IndexedPictures
 from viewfinder.session.evidence import warm_gallery
 from viewfinder.store.settings import Settings
 from viewfinder.store.snapshot import Snapshot, read_generation
-from viewfinder.store.snapshot_files import load_built_snapshot
+from viewfinder.store.snapshot_files import GROWS_FROM, load_built_snapshot
 
 if TYPE_CHECKING:
     from viewfinder.cluster import ActorShards
+    from viewfinder.search.indexed_pictures import IndexedPictures
 
-CHECK_S = 1.0
+CHECK_S = 0.5
 """How often the tables are checked; a check takes 0.1 ms."""
 
-MIN_PAUSE_S = 5.0
-"""Pause after a snapshot before another is made: they should not occupy a core while pictures come in."""
+MIN_PAUSE_S, MAX_PAUSE_S = 1.0, 5.0
+"""The shortest and the longest pause after a snapshot before another is made."""
+
+PAUSE_SHARE = 3.0
+"""The pause, as a multiple of the time that a snapshot took: they should not occupy a core while pictures come in."""
+
+MAX_MADE_HERE = GROWS_FROM
+"""Up to this many pictures a snapshot takes a fraction of the second or two in which another process would start."""
 
 INDEX = "index"
 """Makes `COMMAND` build the index instead of a snapshot."""
@@ -58,6 +66,7 @@ class LiveLibrary(Library):
         self._ending = threading.Event()
         self._look_now = threading.Event()
         self._rests_until = 0.0
+        self._has_read_words = False
         self._keeper: threading.Thread | None = None
         self._maker: subprocess.Popen[str] | None = None
         self._indexer_process: subprocess.Popen[bytes] | None = None
@@ -75,6 +84,11 @@ class LiveLibrary(Library):
             with self._first:
                 if self._served is None:
                     self._served = self._prepare(super().gallery())
+        return self._served
+
+    @property
+    def served(self) -> Gallery | None:
+        """What `gallery` would give at once; None while there is nothing yet."""
         return self._served
 
     def start(self) -> None:
@@ -120,8 +134,10 @@ class LiveLibrary(Library):
     def _refresh(self) -> None:
         """Serves the present pictures, if they are not served yet and there is a snapshot or it is time for one."""
         if self._served is None:
-            with suppress(BadInput):  # no pictures yet
+            try:
                 self.gallery()  # so that the first search need not wait
+            except BadInput:  # no pictures yet
+                self._read_words_early()
             return
         self._refresh_settings()
         space = self.space
@@ -130,15 +146,30 @@ class LiveLibrary(Library):
         as_before = self._served.snapshot.generation == read_generation(self.folder, space)
         if as_before and self._served.encoder is self.encoder:  # `tune` may change what scores mean, but no vector
             return
+        began = time.monotonic()
         snapshot = load_built_snapshot(self.folder, read_generation(self.folder, space))
-        if snapshot is None:  # another process that serves the library may have made it
-            if time.monotonic() < self._rests_until:
+        is_to_be_made = snapshot is None  # else another process that serves the library may have made it
+        if is_to_be_made:
+            if began < self._rests_until:
                 return
-            if mark := self._make_snapshot():
+            is_large = self._shards is not None or len(self._served) > MAX_MADE_HERE
+            if is_large and (mark := self._make_snapshot()):
                 snapshot = load_built_snapshot(self.folder, mark)
-            self._rests_until = time.monotonic() + MIN_PAUSE_S
         if not self._ending.is_set():
             self._served = self._prepare(super().gallery() if snapshot is None else self.gallery_of(snapshot))
+        if is_to_be_made:
+            now = time.monotonic()
+            self._rests_until = now + min(max(MIN_PAUSE_S, PAUSE_SHARE * (now - began)), MAX_PAUSE_S)
+
+    def _read_words_early(self) -> None:
+        """Has the encoder read the words that the first pictures are labelled with, while there are none.
+
+        It takes a second or more, by which the first of them would be found later.
+        """
+        if not self._has_read_words:
+            self._has_read_words = True
+            with suppress(ViewfinderError):  # it is told once there are pictures
+                TagVectors.of(self.encoder.words)
 
     def _prepare(self, gallery: Gallery) -> Gallery:
         """Warms a gallery, so that its first turn need not wait. Raises ViewfinderError: no actor can search it."""
@@ -177,7 +208,7 @@ class LiveLibrary(Library):
         process.communicate()  # which closes its stdin and waits
         self._indexer_process = None
 
-    def _index_soon(self) -> None:
+    def _index_soon(self, gallery: Gallery) -> None:
         """Does nothing: `start` has a separate process do it."""
 
     def _make_snapshot(self) -> str | None:

@@ -1,7 +1,8 @@
 """For operators of a server: its log, its numbers for Prometheus, and whether it is alive and ready.
 
 The log is JSON lines on stderr, for people and programs; one a request if VIEWFINDER_LOG=info. Log and numbers name
-a request by its route (`/api/v1/sessions/{id}`), never by its content: no words, no id, no file, no token.
+a request by its route (`/api/v1/sessions/{id}`), never by its content: no words, no id, no file, no token. The log also
+says who sent it, by the name of the token, and from which address.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from viewfinder.server.pictures.library import current_snapshot
 from viewfinder.server.pictures.schemas import Health, Version
 from viewfinder.server.problems import Problem
 from viewfinder.server.redaction import hide_paths
+from viewfinder.server.senders import FROM, WHO, describe_sender
 from viewfinder.server.services import Services, WithServices, make_router
 from viewfinder.session.states import MEMO
 
@@ -60,7 +62,7 @@ def configure_log() -> None:
         cache_logger_on_first_use=True,
     )
     formatter = structlog.stdlib.ProcessorFormatter(
-        foreign_pre_chain=[*shared, structlog.stdlib.ExtraAdder(("asgi",))],
+        foreign_pre_chain=[*shared, structlog.stdlib.ExtraAdder(("asgi", WHO, FROM))],
         processors=[
             structlog.stdlib.ProcessorFormatter.remove_processors_meta,
             structlog.processors.EventRenamer("message"),
@@ -143,8 +145,11 @@ def log_requests(app: ASGIApp) -> ASGIApp:
         if not level.isEnabledFor(logging.INFO):  # as `log` would find out, by a longer way
             return
         took_ms = round(seconds * 1000, 1)
+        sender = describe_sender(scope)
         log.info(
-            "request", method=scope["method"], route=route_of(scope), status=status, whole=whole, elapsed_ms=took_ms
+            "request",
+            **{"method": scope["method"], "route": route_of(scope), "status": status, "whole": whole},
+            **{"elapsed_ms": took_ms, **sender},
         )
 
     return ObservedRequests(app, note, last_resort=True)

@@ -28,6 +28,7 @@ from viewfinder.errors import (
 )
 from viewfinder.plugins import find_fault
 from viewfinder.server.redaction import hide_paths, to_unicode
+from viewfinder.server.senders import describe_sender
 
 MEDIA_TYPE = "application/problem+json"
 MAX_NAMED = 20
@@ -123,14 +124,20 @@ def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
 def install_problems(app: FastAPI) -> None:
     """Makes every failure a problem document."""
 
-    async def answer(request: Request, error: Exception) -> Response:
-        problem = _explain(request, error)
-        if problem.kind != UNFORESEEN:
-            _let_go(error)
-        return problem_response(problem, request.url.path)
-
     for kind in (Problem, ViewfinderError, RequestValidationError, HTTPException, OSError, Exception):
-        app.add_exception_handler(kind, answer)
+        app.add_exception_handler(kind, answer_error)
+
+
+async def answer_error(request: Request, error: Exception) -> Response:
+    """A failure as a problem document."""
+    if isinstance(error, PartFailed):  # its author needs the whole path, which no answer has
+        cause = error.__cause__ if isinstance(error.__cause__, Exception) else error
+        trace, sender = trace_of(cause, str(error), _LOG), describe_sender(request.scope)
+        _LOG.error("%s at %s", error, request.url.path, exc_info=trace, extra=sender)
+    problem = _explain(request, error)
+    if problem.kind != UNFORESEEN:
+        _let_go(error)
+    return problem_response(problem, request.url.path)
 
 
 def _let_go(error: BaseException | None) -> None:
@@ -162,19 +169,31 @@ def _explain(request: Request, error: Exception) -> Problem:
             where, message = named[0]
             return Problem(422, "invalid", f"{'.'.join(map(str, where))}: {message}", errors=errors)
         case HTTPException(status_code=status):
-            headers = dict(error.headers or {})
+            headers, detail = dict(error.headers or {}), str(error.detail)
+            if status == HTTPStatus.NOT_FOUND:
+                detail = "there is nothing at this address: /api/v1/openapi.json lists what there is"
             if status == HTTPStatus.METHOD_NOT_ALLOWED:
                 # What may be done here; the framework would name the methods of one of the routes there only.
                 paths, template = request.app.openapi()["paths"], getattr(request.scope.get("route"), "path", "")
                 methods = paths.get(request.url.path) or paths.get(template) or ("get", "head")  # the page, its files
                 headers["Allow"] = ", ".join(sorted(method.upper() for method in methods))
+                detail = f"this address does not take {request.method}: it takes {headers['Allow']}"
             kind = HTTPStatus(status).phrase.lower().replace(" ", "-")
-            return Problem(status, kind, str(error.detail), headers=headers)
+            return Problem(status, kind, detail, headers=headers)
         case OSError(errno=errno.ENOSPC | errno.EDQUOT | errno.EROFS):
             why = "can only be read" if error.errno == errno.EROFS else "is full; nothing acknowledged is lost"
             return problem_of(DiskFull(f"the server's disk {why}"))
         case _:
             fault = find_fault(error)
-            _LOG.exception("%s at %s", fault or "unforeseen error", request.url.path, exc_info=error)
+            said, sender = fault or "unforeseen error", describe_sender(request.scope)
+            _LOG.error("%s at %s", said, request.url.path, exc_info=trace_of(error, fault, _LOG), extra=sender)
             unforeseen = Problem(500, UNFORESEEN, "something unforeseen happened; the server's log says what")
             return unforeseen if fault is None else problem_of(PartFailed(fault))
+
+
+def trace_of(error: Exception, fault: str | None, log: logging.Logger) -> Exception | None:
+    """What of an error the log is to trace: all but the fault of another package's part, which names its file and line.
+
+    With VIEWFINDER_LOG=debug that is traced, too.
+    """
+    return error if fault is None or log.isEnabledFor(logging.DEBUG) else None

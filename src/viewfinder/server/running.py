@@ -28,6 +28,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 
 from viewfinder.errors import BadInput, ViewfinderError
 from viewfinder.library import Library
+from viewfinder.own_commands import write_command
 from viewfinder.server import monitoring
 from viewfinder.server.settings import PROXY_VARIABLE, ServerSettings, database_url
 
@@ -225,7 +226,7 @@ def check_guarded(library_folder: Path, settings: ServerSettings) -> None:
     database = Database.open(database_url(library_folder, settings))
     try:
         if not TokenRows(database).any_live(time.time()):
-            make = "make one with `viewfinder token add NAME --scope read --scope write`"
+            make = f"make one with `{write_command('token add NAME --scope read --scope write', library_folder)}`"
             if settings.is_loopback:
                 wanted_by = "VIEWFINDER_TOKENS_ALWAYS" if settings.tokens_always else PROXY_VARIABLE
                 raise BadInput(f"{wanted_by} is set, and there is no token yet: {make}")

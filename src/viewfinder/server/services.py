@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 from fastapi import APIRouter, Depends, Request
 
 from viewfinder.server.access.bodies import GuardedRoute
+from viewfinder.server.access.signatures import Signer
+from viewfinder.server.access.tokens import Caller
 from viewfinder.server.problems import ALWAYS, responses
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from viewfinder.server.pictures.thumbnails import Thumbnails
     from viewfinder.server.pictures.uploads import Uploads
     from viewfinder.server.settings import ServerSettings
+    from viewfinder.server.taking.filters import KeptFilters
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,7 @@ class Services(BaseServices):
     database: Database
     uploads: Uploads
     thumbnails: Thumbnails
+    kept: KeptFilters
     conversations: Conversations
     jobs: Jobs
 
@@ -54,6 +58,17 @@ WithServices = Annotated[Services, Depends(_find_services)]
 
 WithBaseServices = Annotated[BaseServices, Depends(_find_services)]
 """A route's parameter for the services of any app."""
+
+
+async def _find_signer(request: Request) -> Signer | None:
+    """None for callers whose browser sends what lets them in, or who need nothing."""
+    if not getattr(request.state, "signs", False) or not isinstance(request.state.caller, Caller):
+        return None
+    return Signer(request.app.state.services.tokens, request.state.caller)
+
+
+WithSigner = Annotated[Signer | None, Depends(_find_signer)]
+"""A route's parameter for signing addresses; None where the caller needs none."""
 
 
 def make_router(subject: str, prefix: str = "/api/v1") -> APIRouter:

@@ -10,6 +10,8 @@ from typing import Any
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from viewfinder.processors import count_processors
+
 MB = 1 << 20
 
 PROXY_VARIABLE = "FORWARDED_ALLOW_IPS"
@@ -18,7 +20,7 @@ PROXY_VARIABLE = "FORWARDED_ALLOW_IPS"
 
 def _count_threads(given: dict[str, Any]) -> int:
     """As many as there are cores, over all workers."""
-    return max(1, (os.cpu_count() or 1) // int(given.get("workers", 1)))
+    return max(1, count_processors() // int(given.get("workers", 1)))
 
 
 class ServerSettings(BaseSettings):
@@ -37,6 +39,7 @@ class ServerSettings(BaseSettings):
     roots: tuple[Path, ...] = ()
     originals: bool = False
     studies: bool = False
+    mcp: bool = Field(False, description="whether assistants are served at /mcp")
     origins: tuple[str, ...] = ()
     tokens_always: bool = Field(False, description="whether this machine needs a token, too: behind a proxy, say")
 
@@ -66,6 +69,7 @@ class ServerSettings(BaseSettings):
     upload_bytes: int = Field(50 * MB, ge=1024, description="largest picture that is uploaded")
     upload_pixels: int = Field(100_000_000, ge=1, description="most pixels of a picture that is uploaded")
     uploads_per_token: int = Field(500, ge=1, description="images kept for each token; the oldest go first")
+    sessions_per_reader: int = Field(1000, ge=1, description="conversations of a token that may only read; as above")
 
     sessions_in_memory: int = Field(256, ge=1, description="open conversations; the least recently used are read again")
     states_bytes: int = Field(256 * MB, ge=MB, description="retriever states of the process; others are recomputed")

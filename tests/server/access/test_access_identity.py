@@ -71,12 +71,12 @@ def test_a_cookie_that_is_not_good_counts_as_none(client_of: Clients, near: ASGI
     assert client_of(far).ask("GET", "/", headers=headers).json() is None
     assert client_of(near).ask("GET", "/", headers=headers).json() == {
         "token": None,
-        "scopes": ["admin", "read", "write"],
+        "scopes": ["admin", "download", "read", "tickets", "write"],
     }
 
 
 def test_this_machine_needs_no_token_and_others_do(client_of: Clients, near: ASGIApp, far: ASGIApp) -> None:
-    assert client_of(near).ask("GET", "/").json()["scopes"] == ["admin", "read", "write"]
+    assert client_of(near).ask("GET", "/").json()["scopes"] == ["admin", "download", "read", "tickets", "write"]
     assert client_of(far).ask("GET", "/").json() is None
 
 

@@ -21,6 +21,8 @@ from viewfinder.server.settings import ServerSettings
 Clients = Callable[..., Any]
 Serve = Callable[..., FastAPI]
 BASE = "https://pictures.example"
+ELSEWHERE = {"told_paths": False, "opens": False}
+"""What they are told who do not sit at the server's machine."""
 
 
 @pytest.fixture
@@ -59,7 +61,7 @@ def test_logging_in_sets_a_cookie_that_works_and_no_script_can_read(far: Any, to
     assert (answer.status_code, answer.content, name) == (204, b"", f"viewfinder_token={secret}")
     assert {"HttpOnly", "SameSite=strict", "Path=/", "Secure"} <= set(manner)
     me = far.ask("GET", "/api/v1/me", headers={"cookie": name})
-    assert me.json() == {"name": "phone", "scopes": ["read"], "token_needed": True}
+    assert me.json() == {"name": "phone", "scopes": ["read"], "token_needed": True, **ELSEWHERE}
 
 
 def test_without_https_the_cookie_is_sent_all_the_same(serve: Serve, client_of: Clients, tokens: Tokens) -> None:
@@ -119,10 +121,18 @@ def test_logging_out_takes_the_cookie_away_and_works_with_a_bad_one(far: Any) ->
     assert "Max-Age=0" in answer.headers["set-cookie"]
 
 
-def test_everybody_may_ask_who_they_are(far: Any, serve: Serve, client_of: Clients) -> None:
-    assert far.ask("GET", "/api/v1/me").json() == {"name": None, "scopes": [], "token_needed": True}
-    near = client_of(serve()).ask("GET", "/api/v1/me").json()
-    assert near == {"name": None, "scopes": ["read", "write", "admin"], "token_needed": False}
+def test_everybody_may_ask_who_they_are(
+    far: Any, serve: Serve, client_of: Clients, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert far.ask("GET", "/api/v1/me").json() == {"name": None, "scopes": [], "token_needed": True, **ELSEWHERE}
+    monkeypatch.setattr("viewfinder.server.access.routes.has_desktop", lambda: True)
+    near = client_of(serve())
+    scopes = ["read", "write", "download", "tickets", "admin"]
+    here = {"name": None, "scopes": scopes, "token_needed": False, "told_paths": True, "opens": True}
+    assert near.ask("GET", "/api/v1/me").json() == here
+    assert far.ask("GET", "/api/v1/me").json()["opens"] is False
+    monkeypatch.setattr("viewfinder.server.access.routes.has_desktop", lambda: False)
+    assert near.ask("GET", "/api/v1/me").json() == {**here, "opens": False}
 
 
 def test_an_admin_makes_lists_and_revokes_tokens(far: Any, tokens: Tokens, clock: Any) -> None:
@@ -169,3 +179,24 @@ def test_a_name_that_is_taken_is_a_conflict(far: Any, tokens: Tokens) -> None:
     admin = with_token(far, tokens.create("root", ["admin"]).secret)
     refused = admin.ask("POST", "/api/v1/tokens", json={"name": "root", "scopes": ["read"]})
     assert (refused.status_code, refused.json()["type"]) == (409, "urn:viewfinder:problem:name-taken")
+
+
+def test_only_the_scope_tickets_makes_tickets_and_no_ticket_makes_another(far: Any, tokens: Tokens) -> None:
+    reader, shop = (tokens.create(name, some).secret for name, some in MAY_READ.items())
+    assert with_token(far, reader).ask("POST", "/api/v1/tickets", json={}).status_code == 403
+    made = with_token(far, shop).ask("POST", "/api/v1/tickets", json={"visitor": "ada", "minutes": 5})
+    assert (made.status_code, made.json()["visitor"]) == (201, "ada")
+    visitor = with_token(far, made.json()["token"])
+    assert visitor.ask("GET", "/api/v1/me").json()["scopes"] == ["read"]
+    assert visitor.ask("POST", "/api/v1/tickets", json={}).status_code == 403
+
+
+MAY_READ = {"reader": ["read"], "shop": ["read", "tickets"]}
+
+
+@pytest.mark.parametrize("body", [{"minutes": 0}, {"minutes": 1441}, {"visitor": ""}, {"scopes": ["admin"]}])
+def test_a_ticket_for_longer_than_a_day_or_for_more_than_reading_is_refused(
+    far: Any, tokens: Tokens, body: dict[str, Any]
+) -> None:
+    shop = with_token(far, tokens.create("shop", ["read", "tickets"]).secret)
+    assert shop.ask("POST", "/api/v1/tickets", json=body).status_code == 422

@@ -121,10 +121,35 @@ def test_texts_are_packed_for_other_machines_and_events_never(client_of: Clients
     far, near = client_of(guard(app, host="0.0.0.0")), client_of(guard(app))
     packed = {
         kind: far.ask("GET", f"/{kind}").headers.get("content-encoding")
-        for kind in ("application-json", "text-html", "text-event-stream", "image-jpeg", "image-tiff")
+        for kind in (
+            "application-json",
+            "text-html",
+            "text-event-stream",
+            "image-jpeg",
+            "image-tiff",
+            "application-zip",
+        )
     }
     assert packed == {"application-json": "gzip", "text-html": "gzip"} | dict.fromkeys(list(packed)[2:])
     assert "content-encoding" not in near.ask("GET", "/application-json").headers
+
+
+async def tell_of_snow(scope: Scope, receive: Receive, send: Send) -> None:
+    await PlainTextResponse("snow " * 1000)(scope, receive, send)
+
+
+def test_texts_are_packed_behind_a_proxy_on_this_machine_too(client_of: Clients, guard: Guard) -> None:
+    silent = client_of(guard(tell_of_snow, tokens_always=True)).ask("GET", "/")
+    said = client_of(guard(tell_of_snow)).ask("GET", "/", headers={"x-forwarded-for": "192.0.2.7"})
+    assert [each.headers["content-encoding"] for each in (silent, said)] == ["gzip", "gzip"]
+
+
+def test_a_cache_is_told_that_who_cannot_unpack_gets_another_answer(client_of: Clients, guard: Guard) -> None:
+    client = client_of(guard(tell_of_snow, host="0.0.0.0"))
+    for accepted, encoding in (("gzip", "gzip"), ("identity", None)):
+        answer = client.ask("GET", "/", headers={"accept-encoding": accepted})
+        assert answer.headers.get("content-encoding") == encoding
+        assert "Accept-Encoding" in answer.headers["vary"]
 
 
 def test_before_it_has_started_a_server_says_so(client_of: Clients) -> None:

@@ -21,22 +21,31 @@ ADMIN = {
         "feedback",
         "add_picture",
         "add_folder",
+        "add_demo",
+        "remove_demo",
         "describe_pictures",
         "prepare_retriever",
         "pause_job",
         "resume_job",
         "cancel_job",
     ),
-    *("list_tokens", "add_token", "revoke_token", "list_studies", "create_study", "close_study"),
-    *("study_figures", "export_study", "export_study_runs", "remove_picture"),
+    *("list_tokens", "add_token", "revoke_token", "end_addresses", "list_studies", "create_study", "close_study"),
+    *("study_figures", "export_study", "export_study_runs", "remove_picture", "open_picture"),
 }
-WRITE = {"create_session", "import_session", "change_session", "delete_session", "upload", "delete_upload"}
+WRITE = {"import_session", "delete_session", "upload", "delete_upload", "create_album", "delete_album"}
 READ_AND_WRITE = {
-    *("take_turn", "edit_turn", "delete_turn", "found_it"),
+    *("rename_album", "change_album", "mark_pictures"),
     *("join_study", "start_trial", "take_trial_turn", "end_trial"),
 }
 """They write, and answer with pictures or their places. All others want the scope read."""
-TOKENS: dict[str, set[Scope]] = {**{scope: {scope} for scope in SCOPES}, "both": {"read", "write"}}
+MAKES_TICKETS = {"add_ticket"}
+ON_THIS_MACHINE = {"list_folders"}
+"""What is asked here is for the user of the server's machine alone."""
+TOKENS: dict[str, set[Scope]] = {
+    **{scope: {scope} for scope in SCOPES},
+    "both": {"read", "write"},
+    "shop": {"read", "tickets"},
+}
 
 Answers = dict[str, dict[str, int]]
 """Operation -> name in `TOKENS` ("" for no token) -> status."""
@@ -80,13 +89,17 @@ async def _asked(app: FastAPI) -> Answers:
 
 def test_the_lists_name_what_there_is(answers: Answers) -> None:
     assert len(answers) > 50
-    assert set(answers) >= OPEN | ADMIN | WRITE | READ_AND_WRITE
+    assert set(answers) >= OPEN | ADMIN | WRITE | READ_AND_WRITE | MAKES_TICKETS
 
 
 def test_each_operation_wants_its_own_scopes_and_no_others_will_do(answers: Answers) -> None:
     def needed(name: str) -> set[Scope]:
         if name in READ_AND_WRITE:
             return {"read", "write"}
+        if name in ON_THIS_MACHINE:
+            return set(SCOPES)
+        if name in MAKES_TICKETS:
+            return {"read", "tickets"}
         return {"admin"} if name in ADMIN else {"write"} if name in WRITE else {"read"}
 
     wrong = {

@@ -71,3 +71,11 @@ def sqlite(tmp_path: Path) -> Iterator[Database]:
 def conversations(open_conversations: OpenConversations, sqlite: Database) -> Conversations:
     """Conversations in SQLite."""
     return open_conversations(sqlite)
+
+
+@pytest.fixture
+def two(open_conversations: OpenConversations, database: Database, database_url: str) -> Iterator[list[Conversations]]:
+    """Two processes over one database."""
+    other = Database.open(database_url)
+    yield [open_conversations(database), open_conversations(other)]
+    other.close()

@@ -457,6 +457,20 @@ def main(folder: str, url: str, id: str, text: str) -> None:
     print(conversations.take(LOCAL, id, SayTurn(say=text)).model_dump_json())
 
 
+def test_of_a_token_that_may_only_read_the_last_used_conversations_are_kept(
+    open_conversations: OpenConversations, sqlite: Database
+) -> None:
+    conversations = open_conversations(sqlite, sessions_per_reader=2)
+    guest = Caller("guest", frozenset({"read"}))
+    first, second, of_ann = begun(conversations, guest), begun(conversations, guest), begun(conversations, ANN)
+    conversations.take(guest, first, SayTurn(say="red"))
+    third = begun(conversations, guest)
+    assert {each.id for each in conversations.page(guest, 10, None).sessions} == {first, third}
+    with pytest.raises(Problem, match="there is no"):
+        conversations.tree(guest, second)
+    assert conversations.tree(ANN, of_ann).id == of_ann
+
+
 if __name__ == "__main__":
     main(*sys.argv[1:])
 

@@ -14,6 +14,7 @@ from fastapi.testclient import TestClient
 
 import viewfinder.library
 import viewfinder.retrievers
+from tests.waiting import wait_until
 from viewfinder.library import Library
 from viewfinder.questioners import QUESTIONERS
 from viewfinder.server.app import create_app
@@ -149,16 +150,6 @@ def test_a_retriever_that_is_not_prepared_is_refused_until_it_is(client: TestCli
     assert results["beliefs"][0]["kind"] == "regions"
     reasons = client.post("/api/v1/search", json={"text": "red", "retriever": "regions"}).json()["results"][0]["why"]
     assert len(reasons["regions"]["slots"][0]["weights"]) == 36
-
-
-def wait_until(done: Callable[[], bool]) -> None:
-    import time
-
-    for _ in range(600):
-        if done():
-            return
-        time.sleep(0.05)
-    raise AssertionError("it never came true")
 
 
 OTHERS = """

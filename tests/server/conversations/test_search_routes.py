@@ -106,3 +106,12 @@ def test_the_pictures_of_a_product_are_one_result_if_that_is_asked_for(
     hits = [*first["results"], *rest["results"]]
     assert len(hits) == 4
     assert {picture for hit in hits for picture in (hit["id"], *hit["others"])} == {row.id for row in library}
+
+
+def test_how_many_fit_is_counted_over_all_pages(client: TestClient) -> None:
+    whole = found(client, text="red over red", n=8)
+    matches = [hit["match"] for hit in whole["results"]]
+    assert (whole["likely"], whole["maybe"]) == (matches.count("likely"), matches.count("maybe"))
+    page = found(client, text="red over red", n=1)
+    assert (page["likely"], page["maybe"]) == (whole["likely"], whole["maybe"])
+    assert whole["likely"] + whole["maybe"] > 0

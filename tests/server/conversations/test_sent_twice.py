@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -26,14 +26,6 @@ from viewfinder.server.database.engine import alembic_config, upgrade_schema
 from viewfinder.server.problems import Problem
 
 OpenConversations = Callable[..., Conversations]
-
-
-@pytest.fixture
-def two(open_conversations: OpenConversations, database: Database, database_url: str) -> Iterator[list[Conversations]]:
-    """Two processes over one database."""
-    other = Database.open(database_url)
-    yield [open_conversations(database), open_conversations(other)]
-    other.close()
 
 
 def key(name: str, asked: BaseModel, what: str = "take") -> RequestKey:

@@ -199,6 +199,29 @@ def test_what_was_found_comes_out_as_lines(client: TestClient, conversation: str
     assert len(lines) == len(before) + 1
     assert json.loads(lines[-1])["picture"] == best
     assert client.post(f"{conversation}/found", json={"picture": "nobody"}).status_code == 422
+    missing = client.post(f"{conversation}/found", json={"picture": best, "turn": 99})
+    assert (missing.status_code, missing.json()["type"]) == (422, "urn:viewfinder:problem:bad-input")
+    assert "turn 99 does not exist: this conversation has turns 0 to 1" in missing.json()["detail"]
+
+
+def test_a_conversation_that_was_deleted_answers_nowhere(client: TestClient, conversation: str) -> None:
+    best = client.get(f"{conversation}/turns/1").json()["results"][0]["id"]
+    found = client.post(f"{conversation}/found", json={"picture": best}).json()["id"]
+    known = {"id": conversation.rpartition("/")[2], "number": "1", "picture": best, "found": found}
+    bodies: dict[str, dict[str, Any]] = {"change_session": {"name": "x"}, "found_it": {"picture": best}}
+    assert client.delete(conversation).status_code == 204
+    document = client.get("/api/v1/openapi.json").json()
+    asked = 0
+    for path, methods in document["paths"].items():
+        if not path.startswith("/api/v1/sessions/{id}"):
+            continue
+        address = path.format(**known)
+        for method, operation in methods.items():
+            body = bodies.get(operation["operationId"], {"say": "red"}) if "requestBody" in operation else None
+            answer = client.request(method, address, json=body)
+            assert answer.status_code == 404, f"{method} {path}: {answer.text[:200]}"
+            asked += 1
+    assert asked > 10
 
 
 @pytest.mark.parametrize("path", ["nobody", "nobody/export", "nobody/turns/0", "nobody/turns/0/events", "%00", "a%2Fb"])

@@ -16,7 +16,7 @@ from viewfinder.server.settings import ServerSettings
 from viewfinder.testing import load_colour_encoder, tiny_pictures
 
 MANY, FEW = 600, 100
-"""The first batch is of 64, no other of more than 256, and one is stored while the next is encoded: after a stop in the
+"""The first batch is of 16, no other of more than 256, and one is stored while the next is encoded: after a stop in the
 first, some of many are left."""
 
 COLOURS_WORKER = """

@@ -77,6 +77,7 @@ def test_a_job_describes_pictures_and_they_say_that_a_machine_did(served: Served
 
 
 @pytest.mark.skipif(not text_reader.is_ocr_installed(), reason="the extra ocr is not installed")
+@pytest.mark.long
 def test_a_job_reads_text_where_the_owner_allows_it(served: Served, empty: Library, tmp_path: Path) -> None:
     sign = Image.new("RGB", (480, 160), "white")
     ImageDraw.Draw(sign).text((40, 50), "HARBOUR STREET", font=ImageFont.load_default(40), fill="black")

@@ -19,7 +19,7 @@ from viewfinder.store.snapshot import BY_ROW, DERIVED
 from viewfinder.testing import ColourEncoder, load_colour_encoder, tiny_pictures
 
 WORKER = [sys.executable, "-m", "viewfinder.server.jobs.worker"]
-PICTURES = 100  # two batches: the first is of 64
+PICTURES = 100  # several batches: the first is of 16
 
 
 @pytest.fixture
@@ -100,7 +100,8 @@ def _ran(job: dict[str, Any]) -> list[dict[str, Any]]:
 def test_an_error_is_told_without_naming_a_folder_of_this_machine(tmp_path: Path) -> None:
     missing = tmp_path / "nothing.vf"
     (told,) = _ran({"library": str(missing), "kind": "add", "paths": [], "names": {str(missing): "the library"}})
-    assert told == {"error": "there is no library in the library: make one with `viewfinder add FOLDER`"}
+    make = "viewfinder add FOLDER --library nothing.vf"
+    assert told == {"error": f"there is no library in the library: make one with `{make}`"}
 
 
 @pytest.mark.slow

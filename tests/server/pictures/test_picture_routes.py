@@ -6,19 +6,24 @@ import json
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from PIL import Image
+from PIL.PngImagePlugin import PngInfo
 
 import viewfinder.library
 from viewfinder.encoders import load_encoder
 from viewfinder.library import Library
 from viewfinder.pictures import picture_id
 from viewfinder.server.app import create_app
+from viewfinder.server.pictures import routes as picture_routes
+from viewfinder.server.pictures.library import find_original
 from viewfinder.server.settings import ServerSettings
 from viewfinder.testing import TinyPicture, load_colour_encoder, tiny_pictures
 
@@ -32,8 +37,9 @@ UPLOAD_BYTES = 100_000
 class Served:
     """A library of eight drawings behind the app: `ids[i]` is the picture of `drawings[i]`."""
 
-    def __init__(self, client: TestClient, library: Library, drawings: list[TinyPicture]) -> None:
-        self.client, self.library, self.drawings = client, library, drawings
+    def __init__(self, app: FastAPI, client: TestClient, library: Library, drawings: list[TinyPicture]) -> None:
+        self.app, self.client, self.library, self.drawings = app, client, library, drawings
+        self.reader = app.state.services.tokens.create("reader", ["read"]).secret
         self.ids = [picture_id(drawing.path.read_bytes()) for drawing in drawings]
 
     def get(self, path: str, **given: Any) -> Response:
@@ -63,7 +69,7 @@ def served(drawn: tuple[Library, list[TinyPicture]]) -> Iterator[Served]:
     limits = {"originals": True, "upload_bytes": UPLOAD_BYTES, "upload_pixels": 500_000, "uploads_per_token": 4}
     app = create_app(library, ServerSettings.model_validate(limits))
     with TestClient(app, base_url="http://localhost", client=("127.0.0.1", 123)) as client:
-        yield Served(client, library, drawings)
+        yield Served(app, client, library, drawings)
 
 
 def problem(answer: Response, status: int) -> dict[str, Any]:
@@ -154,9 +160,20 @@ def test_many_who_scroll_at_once_get_all_their_thumbnails(served: Served) -> Non
 # -- facts, likeness, regions
 
 
+def test_where_a_file_lies_is_told_to_admins_at_this_machine_alone(served: Served) -> None:
+    path, where = served.drawings[2].path, f"{API}/pictures/{served.ids[2]}"
+    assert served.client.get(where).json()["paths"] == [str(path)]
+    tokens = served.app.state.services.tokens
+    for scopes, told in ((("read", "admin"), [str(path)]), (("read", "write", "download"), [])):
+        secret = {"Authorization": f"Bearer {tokens.create('paths-' + scopes[-1], scopes).secret}"}
+        assert served.client.get(where, headers=secret).json()["paths"] == told
+        from_afar = served.client.get(where, headers=secret | {"X-Forwarded-For": "203.0.113.9"})
+        assert from_afar.json()["paths"] == [] and str(path.parent) not in from_afar.text
+
+
 def test_details_tell_what_is_known_and_no_folder_but_its_last_name(served: Served) -> None:
     drawing = served.drawings[2]
-    answer = served.get(f"/pictures/{served.ids[2]}")
+    answer = served.get(f"/pictures/{served.ids[2]}", headers={"Authorization": f"Bearer {served.reader}"})
     found = answer.json()
     assert found["names"] == [drawing.path.name]
     assert found["facts"]["width"] == 480 and found["facts"]["format"] == "PNG"
@@ -251,13 +268,87 @@ def test_an_original_comes_whole_or_in_parts(served: Served) -> None:
     assert served.get(where, headers={"If-None-Match": whole.headers["etag"]}).status_code == 304
 
 
-def test_originals_are_given_only_where_that_is_allowed(drawn: tuple[Library, list[TinyPicture]]) -> None:
+def test_originals_are_given_to_this_machine_to_the_scope_and_to_all_only_where_that_is_allowed(
+    drawn: tuple[Library, list[TinyPicture]],
+) -> None:
     library, drawings = drawn
     name = picture_id(drawings[0].path.read_bytes())
-    closed = create_app(library, ServerSettings.model_validate({"originals": False}))
-    with TestClient(closed, base_url="http://localhost", client=("127.0.0.1", 123)) as client:
-        assert "--originals" in problem(client.get(f"{API}/pictures/{name}/original"), 403)["detail"]
-        assert client.get(f"{API}/pictures/{name}").json()["original"] is False
+    app = create_app(library, ServerSettings.model_validate({"originals": False}))
+    with TestClient(app, base_url="http://localhost", client=("127.0.0.1", 123)) as client:
+        tokens = app.state.services.tokens
+        secrets = {scopes: tokens.create("-".join(scopes), scopes).secret for scopes in SCOPES_TRIED}
+        for scopes, status in ((None, 200), *SCOPES_TRIED.items()):
+            headers = {} if scopes is None else {"Authorization": f"Bearer {secrets[scopes]}"}
+            answer = client.get(f"{API}/pictures/{name}/original", headers=headers)
+            assert answer.status_code == status, scopes
+            if status == 200:
+                assert answer.content == drawings[0].path.read_bytes()
+            if scopes is None or "read" in scopes:
+                told = client.get(f"{API}/pictures/{name}", headers=headers).json()["original"]
+                assert told is client.get(f"{API}/collection", headers=headers).json()["originals"] is (status == 200)
+        refused = client.get(
+            f"{API}/pictures/{name}/original", headers={"Authorization": f"Bearer {secrets[('read',)]}"}
+        )
+        assert "'download'" in problem(refused, 403)["detail"]
+
+
+SCOPES_TRIED = {("read",): 403, ("read", "write", "admin"): 403, ("download",): 403, ("read", "download"): 200}
+"""Scopes of a token, and how it is answered that asks for a file."""
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("plain.png", 'filename="plain.png"'),
+        ("Köln & Umgebung.png", "filename=\"Koln & Umgebung.png\"; filename*=UTF-8''K%C3%B6ln%20&%20Umgebung.png"),
+        (
+            'say "cheese"; x=1.png',
+            "filename=\"say _cheese_; x=1.png\"; filename*=UTF-8''say%20%22cheese%22%3B%20x%3D1.png",
+        ),
+        ("雪.png", "filename=\".png\"; filename*=UTF-8''%E9%9B%AA.png"),
+        ("a\nSet-Cookie: x.png", "filename=\"a_Set-Cookie_ x.png\"; filename*=UTF-8''a_Set-Cookie%3A%20x.png"),
+    ],
+)
+def test_a_file_is_saved_under_its_own_name(
+    served: Served, name: str, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = find_original(served.library, served.ids[0])
+    monkeypatch.setattr(picture_routes, "find_original", lambda *_: replace(found, name=name))
+    answer = served.get(f"/pictures/{served.ids[0]}/original", params={"download": "1"})
+    assert (answer.status_code, answer.content) == (200, served.drawings[0].path.read_bytes())
+    assert answer.headers["content-disposition"] == f"attachment; {told}"
+    assert "set-cookie" not in answer.headers
+
+
+def test_a_program_learns_what_it_would_get_before_it_fetches_it(served: Served) -> None:
+    drawing = served.drawings[0]
+    answer = served.client.head(f"{API}/pictures/{served.ids[0]}/original", params={"download": "1"})
+    assert (answer.status_code, answer.content) == (200, b"")
+    assert answer.headers["content-length"] == str(drawing.path.stat().st_size)
+    assert answer.headers["accept-ranges"] == "bytes"
+    assert answer.headers["content-disposition"] == f'attachment; filename="{drawing.path.name}"'
+
+
+def test_a_file_with_other_words_in_it_is_another_version_of_the_picture(served: Served) -> None:
+    drawing, name = served.drawings[5], served.ids[5]
+    before = drawing.path.read_bytes()
+    first = served.get(f"/pictures/{name}/original")
+    assert first.headers["etag"] == f'"{name}"'
+    try:
+        with Image.open(BytesIO(before)) as image:
+            told = PngInfo()
+            told.add_text("Title", "a boat")
+            image.save(drawing.path, pnginfo=told)
+        second = served.get(f"/pictures/{name}/original", headers={"If-None-Match": first.headers["etag"]})
+        assert (second.status_code, second.content) == (200, drawing.path.read_bytes())
+        assert second.headers["etag"] == f'"{picture_id(second.content)}"'
+        assert second.headers["cache-control"] == "private, no-cache"
+        part = {"Range": "bytes=0-3", "If-Range": first.headers["etag"]}
+        assert (
+            served.get(f"/pictures/{name}/original", headers=part).status_code == 200
+        )  # of another version: all of it
+    finally:
+        drawing.path.write_bytes(before)
 
 
 def test_a_file_that_became_another_is_never_given_out(served: Served) -> None:

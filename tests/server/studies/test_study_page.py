@@ -106,6 +106,7 @@ def test_a_study_by_keyboard_alone_tells_nothing_that_is_blind(
         assert secret not in page.content()
 
 
+@pytest.mark.long
 def test_a_page_that_is_loaded_again_goes_on_where_it_was(page: Any, server: str, captions: dict[str, str]) -> None:
     joined(page, server, begun(server, list(captions)[:2]))
     page.get_by_role("button", name="Show me").click()
@@ -119,6 +120,7 @@ def test_a_page_that_is_loaded_again_goes_on_where_it_was(page: Any, server: str
     assert page.locator(".said").inner_text() == "red over blue"
 
 
+@pytest.mark.long
 def test_a_picture_to_remember_goes_when_its_time_is_over(page: Any, server: str, captions: dict[str, str]) -> None:
     joined(page, server, begun(server, list(captions)[:1], target="remembered", seconds=3))
     page.get_by_role("button", name="Show me").click()

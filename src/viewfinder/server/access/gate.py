@@ -19,7 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.gzip import DEFAULT_EXCLUDED_CONTENT_TYPES, GZipMiddleware
 from starlette.requests import cookie_parser
@@ -28,6 +28,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from viewfinder.errors import ViewfinderError
 from viewfinder.server.access.bodies import RequestLimits
 from viewfinder.server.access.limits import Buckets, count_request
+from viewfinder.server.access.signatures import SIGNED, ForgedAddress, open_address
 from viewfinder.server.access.tokens import LOCAL, REMEMBERED_S, Caller
 from viewfinder.server.access.trust import RequestHead, is_own_user, read_head
 from viewfinder.server.problems import Problem, problem_of, refuse
@@ -155,6 +156,8 @@ class Gate:
         else:
             if caller is None or caller.token is None:
                 await self.app(scope, receive, send)
+            elif (left_s := state.get("address_left_s")) is not None:
+                await self._serve_while_good(caller, scope, receive, shorten_cache(send, left_s))
             else:
                 await self._serve_while_good(caller, scope, receive, send)
 
@@ -182,9 +185,25 @@ class Gate:
             count_request(self._guesses, head.address)
             detail = "this token is unknown, has been revoked or has expired: ask for a new one"
             raise Problem(401, "unauthorized", detail, headers={"WWW-Authenticate": 'Bearer error="invalid_token"'})
+        scope["state"]["signs"] = head.bearer is not None
         if caller is None and not self._tokens.needed and await self._is_trusted(head, scope):
             return LOCAL
+        if caller is None and scope["method"] in ("GET", "HEAD") and SIGNED in scope["query_string"]:
+            return await self._open_address(head, scope)
         return caller
+
+    async def _open_address(self, head: RequestHead, scope: Scope) -> Caller:
+        """The caller who was given this address. Raises Problem: 401, it is not, or no more, good."""
+        try:
+            opened = await self._pool.run(open_address, self._tokens, scope["path"], scope["query_string"])
+        except ForgedAddress:
+            count_request(self._guesses, head.address)
+            opened = None
+        if opened is None:
+            detail = "this address has ended, or its token has: ask for the results again"
+            raise Problem(401, "address-ended", detail)
+        scope["state"].update(signs=True, address_left_s=opened.left_s)
+        return opened.caller
 
     async def _is_trusted(self, head: RequestHead, scope: Scope) -> bool:
         """Whether a request is of this machine's own user; says once that there is a proxy, if there is one."""
@@ -252,11 +271,43 @@ class Gate:
         ending.reschedule(0)
 
 
+def shorten_cache(send: Send, left_s: int) -> Send:
+    """What is kept of an answer at a signed address is kept no longer than that holds, and apart for each origin."""
+
+    async def send_shortened(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(raw=list(message.get("headers", ())))
+            if "max-age=" in headers.get("cache-control", ""):
+                headers["cache-control"] = f"private, max-age={left_s}, immutable"
+            headers.add_vary_header("Origin")  # a picture that an `<img>` has loaded lacks what `fetch` asks for
+            message["headers"] = headers.raw
+        await send(message)
+
+    return send_shortened
+
+
 def _are_events(start: Message) -> bool:
     return (Headers(raw=start.get("headers", [])).get("content-type") or "").startswith("text/event-stream")
 
 
-_NOT_TEXT = (*DEFAULT_EXCLUDED_CONTENT_TYPES, "image/*", "application/octet-stream")
+_NOT_TEXT = (*DEFAULT_EXCLUDED_CONTENT_TYPES, "image/*", "application/octet-stream", "application/zip")
+
+
+class Packing:
+    """Packs texts for other machines: `always`, or where a request says that it comes through a proxy.
+
+    Within one machine, packing costs more than it saves. Events, pictures and archives are sent as they are.
+    """
+
+    def __init__(self, app: ASGIApp, *, always: bool) -> None:
+        self._plain = app
+        self._packed = GZipMiddleware(app, compresslevel=4, exclude_content_types=_NOT_TEXT)
+        self._always = always
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Reads the head of the request, where that decides."""
+        packs = self._always or read_head(scope).is_forwarded
+        await (self._packed if packs else self._plain)(scope, receive, send)
 
 
 class Access:
@@ -306,8 +357,7 @@ def guard_app(
         for name in ("requests", "guesses")
     )
     app = Gate(RequestLimits(app, settings), settings, tokens, pool, requests, guesses)
-    if not settings.is_loopback:  # within one machine, packing costs more than it saves
-        app = GZipMiddleware(app, compresslevel=4, exclude_content_types=_NOT_TEXT)
+    app = Packing(app, always=settings.needs_tokens)
     if settings.origins:
         app = allow_origins(app, settings.origins)
     return SecurityHeaders(app, shared=bool(settings.origins))

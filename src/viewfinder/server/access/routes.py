@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from fastapi import Path, Request, Response
@@ -10,7 +10,19 @@ from pydantic import BaseModel, Field, StringConstraints
 
 from viewfinder.server.access.gate import COOKIE
 from viewfinder.server.access.limits import count_request
-from viewfinder.server.access.tokens import LOCAL, MAX_DAYS, NAME, SCOPES, Admin, Caller, NameTaken, Scope
+from viewfinder.server.access.tokens import (
+    LOCAL,
+    MAX_DAYS,
+    MAX_MINUTES,
+    NAME,
+    SCOPES,
+    Admin,
+    Caller,
+    NameTaken,
+    Scope,
+    TicketMaker,
+)
+from viewfinder.server.access.trust import has_desktop, is_own_user
 from viewfinder.server.conversations.schemas import Strict
 from viewfinder.server.problems import Problem, not_found, responses
 from viewfinder.server.services import WithBaseServices, make_router
@@ -30,13 +42,15 @@ class Me(BaseModel):
     name: str | None
     scopes: list[Scope] = Field(description="empty: log in, or send a token")
     token_needed: bool = Field(description="whether this server wants a token of who asks from where you are")
+    told_paths: bool = Field(description="whether you sit at the server's machine and are told where files lie")
+    opens: bool = Field(description="whether that machine can open pictures for you, or show their folders")
 
 
 class TokenIn(Strict):
     """A new token. `days`: how long it is good; null: until it is revoked."""
 
     name: TokenName
-    scopes: Annotated[list[Scope], Field(min_length=1, max_length=3)]
+    scopes: Annotated[list[Scope], Field(min_length=1, max_length=len(SCOPES))]
     days: Annotated[float, Field(gt=0, le=MAX_DAYS)] | None = None
 
 
@@ -61,6 +75,23 @@ class TokenList(BaseModel):
     """All tokens that were ever made, by name."""
 
     tokens: list[Token]
+
+
+class TicketIn(Strict):
+    """A ticket for a visitor: the one to whom you gave a ticket before, or a new one (null)."""
+
+    visitor: Annotated[str, StringConstraints(max_length=100, pattern=r"^[\x21-\x7e]+$")] | None = Field(
+        None, description="as an earlier answer said; keep it where only you can change it, as in a signed cookie"
+    )
+    minutes: Annotated[float, Field(gt=0, le=MAX_MINUTES)] = Field(15, description="how long it is good")
+
+
+class TicketMade(BaseModel):
+    """A token for a visitor's browser, good until it `expires`, and the visitor it stands for."""
+
+    token: str
+    visitor: str
+    expires: datetime
 
 
 router = make_router("access")
@@ -97,7 +128,9 @@ async def who_am_i(request: Request, services: WithBaseServices) -> Me:
     if caller is not None and caller.token is not None:
         name = await services.pool.run(services.tokens.find_name, caller)
     needed = caller is not LOCAL and (caller is None or services.tokens.needed or not request.state.head.is_local)
-    return Me(name=name, scopes=scopes, token_needed=needed)
+    at_machine = "admin" in scopes and request.state.head.is_local
+    opens = at_machine and has_desktop() and await services.pool.run(is_own_user, request.scope)
+    return Me(name=name, scopes=scopes, token_needed=needed, told_paths=at_machine, opens=opens)
 
 
 @router.get("/tokens", summary="All tokens, without their secrets")
@@ -122,6 +155,24 @@ async def revoke_token(name: Annotated[TokenName, Path()], caller: Admin, servic
     """From now on it is good for nothing (within seconds, where several servers share a database)."""
     if not await services.pool.run(services.tokens.revoke, name):
         raise not_found("token", name)
+    return Response(status_code=204)
+
+
+@router.post("/tickets", status_code=201, summary="Make a token for a visitor's browser")
+async def add_ticket(given: TicketIn, caller: TicketMaker, services: WithBaseServices) -> TicketMade:
+    """It may look, search and talk, and ends within a day, or with your token. The visitor's conversations are theirs
+    alone; with the next ticket for the same `visitor` they go on. They are deleted a day after the last ticket."""
+    from viewfinder.server.access.tickets import make_ticket
+
+    made = await services.pool.run(make_ticket, services.tokens, caller, given.visitor, given.minutes)
+    expires = datetime.fromtimestamp(made.until, UTC)
+    return TicketMade(token=made.secret, visitor=made.visitor, expires=expires)
+
+
+@router.delete("/addresses", status_code=204, summary="End all signed addresses")
+async def end_addresses(caller: Admin, services: WithBaseServices) -> Response:
+    """Those of pictures and events that were given out so far, whosever they are, and all tickets; tokens stay good."""
+    await services.pool.run(services.tokens.end_signatures)
     return Response(status_code=204)
 
 

@@ -12,7 +12,9 @@ from __future__ import annotations
 import ipaddress
 import os
 import re
+import shutil
 import struct
+import sys
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -122,6 +124,14 @@ def is_own_user(scope: Scope) -> bool:
         return True
     user = find_user((str(client[0]), int(client[1])), (str(server[0]), int(server[1])))
     return user is None or user in (0, os.geteuid()) or user in PEOPLE
+
+
+def has_desktop() -> bool:
+    """Whether this machine has a desktop on which files can be opened, as far as the server's surroundings tell."""
+    if sys.platform in ("darwin", "win32"):
+        return "SSH_CONNECTION" not in os.environ
+    shown = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    return bool(shown) and shutil.which("xdg-open") is not None
 
 
 def find_user(client: tuple[str, int], server: tuple[str, int]) -> int | None:

@@ -30,18 +30,20 @@ from viewfinder.conversation import (
     Say,
     Show,
     Turn,
-    describe_turn,
     turn_to_json,
 )
 from viewfinder.errors import BadInput, EmptyQuery
 from viewfinder.query import Part, Query
+from viewfinder.search.columns import find_hits, parse_order
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.listing import list_hits, order_by_date
 from viewfinder.search.ranking import Ranking
 from viewfinder.server.conversations import schemas
+from viewfinder.server.conversations.moved_on import find_meant, tell_node
 from viewfinder.server.conversations.pools import RetrieverPool, choose_picture_bias
 from viewfinder.server.conversations.schemas import Belief, SearchIn, SearchResults
 from viewfinder.server.database import SessionRow
+from viewfinder.server.database.said_words import find_words
 from viewfinder.server.pictures.library import make_hits, next_cursor, parse_cursor
 from viewfinder.session.reading import Read, Reading, read_plainly
 from viewfinder.session.resolve import ImageFile
@@ -50,10 +52,14 @@ from viewfinder.store.snapshot import Snapshot
 from viewfinder.wording.clauses import Clauses, split_clauses
 
 if TYPE_CHECKING:
+    from viewfinder.server.access.signatures import Signer
     from viewfinder.server.access.tokens import Caller
     from viewfinder.server.pictures.uploads import Uploads
 
-OWN_IMAGE = "your image"
+MAX_MATCHES, MAX_MATCH = 3, 160
+"""Turns that a conversation in a list shows of a search, and characters of each."""
+
+_WORD = re.compile(r"\S+")
 
 MAX_IMPORTED = 2000
 """The most turns of an imported conversation."""
@@ -150,38 +156,91 @@ def session_to_api(row: SessionRow) -> schemas.Session:
     return schemas.Session.model_validate({**vars(row), "retriever": None if row.hidden else row.retriever})
 
 
+def list_to_api(row: SessionRow, matches: Sequence[tuple[int, str]], sought: Sequence[str]) -> schemas.ListedSession:
+    """A conversation in a list, with turns that say what was sought, up to `MAX_MATCHES`."""
+    told = [schemas.SaidMatch(turn=turn, text=shorten_around(text, sought)) for turn, text in matches[:MAX_MATCHES]]
+    return schemas.ListedSession.model_validate({**session_to_api(row).model_dump(), "matches": told})
+
+
+def shorten_around(text: str, sought: Sequence[str], most: int = MAX_MATCH) -> str:
+    """A text of at most so many characters, and dots where it was cut, with the first word that was sought.
+
+    >>> shorten_around("a long way to the snow on the hills", ["snow"], 16)
+    '… the snow on the …'
+    """
+    if len(text) <= most:
+        return text
+    starts = tuple(sought)
+    places = (
+        found.start() for found in _WORD.finditer(text) if any(word.startswith(starts) for word in find_words(found[0]))
+    )
+    start = max(0, min(next(places, 0) - most // 3, len(text) - most))
+    return ("… " if start else "") + text[start : start + most].strip() + (" …" if start + most < len(text) else "")
+
+
 def tree_to_api(row: SessionRow, conversation: Conversation, times: dict[int, float]) -> schemas.SessionTree:
     """A conversation with all its branches."""
-    nodes = [
-        schemas.TreeNode(
-            number=node.number,
-            parent=node.parent,
-            turn=None if node.turn is None else turn_to_json(node.turn),
-            told=describe_turn(node.turn, conversation.nodes[node.parent].shown, own_image=OWN_IMAGE)
-            if node.turn
-            else "",
-            shown=len(node.shown),
-            first=node.shown[0] if node.shown else None,
-            asked=question_to_api(node.asked),
-            at=datetime.fromtimestamp(times[node.number], UTC) if node.number in times else None,
-        )
-        for node in conversation.nodes
-    ]
+    nodes = [_node_to_api(node, conversation, times) for node in conversation.nodes]
     path = [node.number for node in conversation.path()]
     known = session_to_api(row).model_dump(exclude={"turns"})
     return schemas.SessionTree(**known, turns=len(conversation), tree=nodes, path=path)
 
 
-def read_page(ranking: Ranking, n: int, start: int, *, why: bool = False) -> dict[str, Any]:
-    """The `n` results of a ranking after the first `start`, as the fields that `Results` and `SearchResults` share."""
-    found = ranking.hits(n, start)
+def news_to_api(conversation: Conversation, after: int, times: dict[int, float]) -> schemas.News:
+    """The turns since turn `after`."""
+    since = [_node_to_api(node, conversation, times) for node in conversation.nodes[after + 1 :]]
+    stands_at = find_meant(conversation, len(conversation)).number
+    return schemas.News(newest=len(conversation), stands_at=stands_at, turns=since)
+
+
+def _node_to_api(node: Node, conversation: Conversation, times: dict[int, float]) -> schemas.TreeNode:
+    return schemas.TreeNode(
+        number=node.number,
+        parent=node.parent,
+        turn=None if node.turn is None else turn_to_json(node.turn),
+        told=tell_node(conversation, node),
+        shown=len(node.shown),
+        first=node.shown[0] if node.shown else None,
+        asked=question_to_api(node.asked),
+        at=datetime.fromtimestamp(times[node.number], UTC) if node.number in times else None,
+    )
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What results are to have with them (`fields`, columns of the catalogue), and their order (`sort`, as `Order`).
+
+    `signer`: signs addresses, for callers who need them.
+    """
+
+    fields: Sequence[str] = ()
+    sort: str = ""
+    signer: Signer | None = None
+
+
+AS_THEY_RANK = Wanted()
+
+
+def read_page(
+    ranking: Ranking, n: int, start: int, wanted: Wanted = AS_THEY_RANK, *, why: bool = False
+) -> dict[str, Any]:
+    """The `n` results of a ranking after the first `start`, as the fields that `Results` and `SearchResults` share.
+
+    Raises UnknownName: `wanted` names a column that does not exist.
+    """
+    snapshot = ranking.gallery.snapshot
+    order = parse_order(snapshot, wanted.sort)
+    found = find_hits(ranking, order, n, start)
     reasons = ranking.why([hit.id for hit in found]) if why else None
-    rows = ranking.best(start + n)[start:].tolist()
+    rows = ranking.best(start + n)[start:].tolist() if order is None else None
     total = ranking.total
+    likely, maybe = ranking.count_matches()
     return {
         "verdict": ranking.verdict,
-        "results": make_hits(ranking.gallery.snapshot, found, reasons, rows=rows),
+        "results": make_hits(snapshot, found, reasons, rows=rows, fields=wanted.fields, signer=wanted.signer),
         "total": total,
+        "likely": likely,
+        "maybe": maybe,
         "next": next_cursor(start + len(found), total),
         "adapters": list(ranking.adapters),
         "missing": ranking.missing,
@@ -205,17 +264,25 @@ class SeenSession:
 
 
 def results_to_api(
-    seen: SeenSession, number: int, ranking: Ranking, started: float, *, n: int | None = None, start: int = 0
+    seen: SeenSession,
+    number: int,
+    ranking: Ranking,
+    started: float,
+    wanted: Wanted = AS_THEY_RANK,
+    *,
+    n: int | None = None,
+    start: int = 0,
 ) -> schemas.Results:
     """The results of a turn as the API has them: `n` (by default, as many as the conversation has) from `start` on."""
     session, hidden = seen.session, seen.row.hidden
     conversation, answer = session.conversation, None
-    page = read_page(ranking, n or seen.row.n, start)
+    page = read_page(ranking, n or seen.row.n, start, wanted)
     if hidden:
         page["adapters"] = []  # they would name the retriever, which a study compares
     elif (kind := session.answered_at(number)) is not None:
         answer = schemas.Answered(kind=kind, text=seen.replies.get(number) if kind == "words" else None)
     done = {} if hidden else session.operations(number)
+    here = f"/api/v1/sessions/{seen.row.id}/turns/{number}"
     return schemas.Results(
         **page,
         turn=number,
@@ -224,6 +291,8 @@ def results_to_api(
         question=question_to_api(conversation.nodes[number].asked),
         asking=seen.asking == number,
         answer=answer,
+        events=wanted.signer and wanted.signer.sign(f"{here}/events"),
+        reply_events=wanted.signer and wanted.signer.sign(f"{here}/reply/events"),
         elapsed_ms=milliseconds_since(started),
     )
 
@@ -233,7 +302,9 @@ def milliseconds_since(started: float) -> float:
     return round((time.perf_counter() - started) * 1000, 2)
 
 
-def search_once(retrievers: RetrieverPool, uploads: Uploads, caller: Caller, given: SearchIn) -> SearchResults:
+def search_once(
+    retrievers: RetrieverPool, uploads: Uploads, caller: Caller, given: SearchIn, signer: Signer | None = None
+) -> SearchResults:
     """One search without a session: a conversation of one or two turns that is not kept.
 
     Raises:
@@ -243,7 +314,7 @@ def search_once(retrievers: RetrieverPool, uploads: Uploads, caller: Caller, giv
     started = time.perf_counter()
     retriever, gallery = retrievers.retriever(given.retriever), retrievers.gallery(given.retriever)
     if given.where and given.like is None and given.show is None and not (given.text.strip() or given.without.strip()):
-        return _list_by_date(gallery.snapshot, given, started)
+        return _list_by_date(gallery.snapshot, given, started, signer)
     conversation = Conversation()
     image_file = partial(uploads.find, may_see=caller.may_see)
     for turn in _parse_search(given, gallery, image_file):
@@ -259,19 +330,30 @@ def search_once(retrievers: RetrieverPool, uploads: Uploads, caller: Caller, giv
         picture_bias=choose_picture_bias(retriever, None, pictures_alone=True),
         fold=given.fold,
     )
-    page = read_page(session.ranking(), given.n, parse_cursor(given.cursor), why=given.why)
+    wanted = Wanted(given.fields, given.sort, signer)
+    page = read_page(session.ranking(), given.n, parse_cursor(given.cursor), wanted, why=given.why)
     return SearchResults(**page, elapsed_ms=milliseconds_since(started))
 
 
-def _list_by_date(snapshot: Snapshot, given: SearchIn, started: float) -> SearchResults:
-    """Pictures that meet the filters of a search for nothing else, the newest first."""
+def _list_by_date(snapshot: Snapshot, given: SearchIn, started: float, signer: Signer | None) -> SearchResults:
+    """Pictures that meet the filters of a search for nothing else, the newest first if it gives no other order."""
     rows, start = order_by_date(snapshot, given.where), parse_cursor(given.cursor)
+    if order := parse_order(snapshot, given.sort):
+        rows = [rows[place] for place in order.arrange(snapshot, rows)]
     shown = rows[start : start + given.n]
     hits = list_hits(snapshot, shown, start)
     return SearchResults(
         verdict="found" if rows else "nothing",
-        results=make_hits(snapshot, hits, {hit.id: hit.why for hit in hits} if given.why else None, rows=shown),
+        results=make_hits(
+            snapshot,
+            hits,
+            {hit.id: hit.why for hit in hits} if given.why else None,
+            rows=shown,
+            fields=given.fields,
+            signer=signer,
+        ),
         total=len(rows),
+        likely=len(rows),
         next=next_cursor(start + len(hits), len(rows)),
         adapters=[],
         elapsed_ms=milliseconds_since(started),
@@ -351,11 +433,13 @@ def find_beliefs(
 
 def remove_belief(reading: Reading, chip: Chip) -> str | None:
     """What was said without one belief: a fact, or a clause of the description; None if that cannot be said exactly."""
+    from viewfinder.wording.taking_away import say_again
+
     if chip.kind == FACT:
         kept = [fact.words for fact in reading.facts if fact.words != chip.label]
-        return " ".join(filter(None, (reading.content, *kept)))
+        return say_again(reading.text, reading.content, kept)
     rest = remove_clause(reading.content, chip.label)
-    return None if rest is None else " ".join(filter(None, (rest, *(fact.words for fact in reading.facts))))
+    return None if rest is None else say_again(reading.text, rest, [fact.words for fact in reading.facts])
 
 
 def remove_clause(text: str, label: str) -> str | None:

@@ -23,6 +23,7 @@ from viewfinder.conversation import (
     describe_turn,
 )
 from viewfinder.errors import BadInput
+from viewfinder.server.conversations.moved_on import find_meant
 from viewfinder.session.session import Session
 
 
@@ -36,7 +37,11 @@ class RepeatedTurns:
 
 
 def repeat_turns(
-    session: Session, number: int, turn_of: Callable[[Question | None], Turn] | None, known: Callable[[PictureId], bool]
+    session: Session,
+    number: int,
+    turn_of: Callable[[Question | None], Turn] | None,
+    known: Callable[[PictureId], bool],
+    end: int | None = None,
 ) -> RepeatedTurns:
     """Goes back to before turn `number`, takes another turn there, and then what followed it.
 
@@ -44,6 +49,7 @@ def repeat_turns(
         session: stands anywhere; afterwards at the end of the new branch.
         turn_of: makes the turn, given the question that it may answer; None: turn `number` is left out.
         known: whether a picture is (still) in the library.
+        end: the last turn to repeat; by default, the newest below turn `number`.
 
     Raises:
         BadInput: there is no such turn, or the new turn cannot be taken; the session may have gone back by then.
@@ -54,7 +60,7 @@ def repeat_turns(
     node = conversation.nodes[number]
     if isinstance(node.turn, BackTo):
         raise BadInput(f"turn {number} is a way back: there is nothing in it to change")
-    session.take_turn(BackTo(_find_meant(conversation, node.parent).number))
+    session.take_turn(BackTo(find_meant(conversation, node.parent).number))
     again = RepeatedTurns(gone=set() if turn_of else {number})
     if turn_of is not None:
         pending = node.turn.question if isinstance(node.turn, Answer) else session.question
@@ -63,13 +69,16 @@ def repeat_turns(
             raise BadInput("a turn cannot become a way back: delete it, or go back and say something else")
         session.take_turn(turn)
         again.numbers[number] = session.conversation.here.number
-    for follower in find_following_turns(conversation, number):
+    for follower in find_following_turns(conversation, number, end):
         _repeat_turn(session, conversation, follower, again, known)
     return again
 
 
-def find_following_turns(conversation: Conversation, number: int) -> tuple[Node, ...]:
-    """The turns after turn `number`, on the way to the newest one below it."""
+def find_following_turns(conversation: Conversation, number: int, end: int | None = None) -> tuple[Node, ...]:
+    """The turns after turn `number`, on the way to `end` if that leads through it, or else to the newest below it."""
+    way = () if end is None else conversation.path(end)
+    if any(node.number == number for node in way):
+        return tuple(node for node in way if node.number > number)
     below = {number}
     for node in conversation.nodes[number + 1 :]:
         if node.parent in below:
@@ -85,14 +94,14 @@ def renumber_turn(turn: Turn, conversation: Conversation, again: RepeatedTurns) 
     """
     match turn:
         case Keep(turn=at):
-            meant = _find_meant(conversation, at)
+            meant = find_meant(conversation, at)
             if meant.number in again.gone:
                 raise BadInput(f"it keeps something of turn {at}, which is not there any more")
             return replace(turn, turn=again.numbers.get(meant.number, at))
         case Like(turn=int(at)):
-            meant = _find_meant(conversation, at)
+            meant = find_meant(conversation, at)
             while meant.number in again.gone:  # go on from the turn before, then
-                meant = _find_meant(conversation, meant.parent)
+                meant = find_meant(conversation, meant.parent)
             return replace(turn, turn=again.numbers.get(meant.number, meant.number))
         case _:
             return turn
@@ -118,11 +127,3 @@ def _repeat_turn(
     except BadInput as error:
         again.gone.add(node.number)
         again.left_out.append(f"turn {node.number}, {describe_turn(node.turn, shown, own_image='your image')}: {error}")
-
-
-def _find_meant(conversation: Conversation, number: int) -> Node:
-    """The node itself, or the one to which it goes back."""
-    node = conversation.node(number)
-    while isinstance(node.turn, BackTo):
-        node = conversation.node(node.parent)
-    return node

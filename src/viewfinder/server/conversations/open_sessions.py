@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from viewfinder.server.database import RequestKey, SessionRows
     from viewfinder.server.pictures.uploads import Uploads
 
+ReadWhere = Callable[[Mapping[str, str], str | None], Mapping[str, str]]
+"""Reads the conditions of a conversation for its owner, as far as they are none on columns."""
+
 MIN_LONG = 200
 """From so many turns on a conversation is long: requests for it have threads of their own."""
 
@@ -42,8 +45,15 @@ class OpenSessions:
     """At most `size` sessions, plus those in use; any other is read again from the database."""
 
     def __init__(
-        self, rows: SessionRows, retrievers: RetrieverPool, questioners: QuestionerPool, uploads: Uploads, size: int
+        self,
+        rows: SessionRows,
+        retrievers: RetrieverPool,
+        questioners: QuestionerPool,
+        uploads: Uploads,
+        size: int,
+        read_where: ReadWhere,
     ) -> None:
+        self._read_where = read_where
         self._rows, self._retrievers, self._questioners, self._uploads = rows, retrievers, questioners, uploads
         self._size = size
         self._lock = threading.Lock()
@@ -110,13 +120,15 @@ class OpenSessions:
             loaded,
             self._questioners.find_spec(row.questioner) if stand_in is None else stand_in[0],
             n=row.n,
-            where=row.where,
+            where=self._read_where(row.where, row.owner),
             conversation=conversation,
             # An image that is shown belongs to the conversation's owner, also when an admin takes the turn.
             image_file=partial(self._uploads.find, may_see=lambda owner: owner == row.owner),
             whose=row.owner or "",
             # Pictures are what a study and a look at another retriever are about.
             picture_bias=choose_picture_bias(loaded, row.leaning, pictures_alone=row.hidden or retriever is not None),
+            # In a study, each picture may be the one that is looked for.
+            fold=not row.hidden,
         )
 
     def record(

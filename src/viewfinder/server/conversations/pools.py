@@ -27,12 +27,16 @@ import numpy as np
 
 from viewfinder.errors import BadInput, EncoderMismatch, ViewfinderError
 from viewfinder.pictures import decode_one
+from viewfinder.plugins import naming_parts
 from viewfinder.query import RegionSpace
 from viewfinder.questioners import PLUGINS as QUESTIONER_PLUGINS
 from viewfinder.questioners import QUESTIONERS, load_questioner
 from viewfinder.retrievers import PLUGINS, RETRIEVERS, AnsweringRetriever, Retriever, load_retriever
+from viewfinder.retrievers.replies import check_reads
 from viewfinder.search.gallery import Gallery
+from viewfinder.search.picture_reading import predict_attributes
 from viewfinder.search.raw_vectors import best_labels, name_labels
+from viewfinder.search.regions import find_block
 from viewfinder.server.conversations.schemas import MAX_LEANING, PictureAttribute, PictureAttributes, SessionIn
 from viewfinder.server.pictures.schemas import QuestionerInfo, Questioners, RetrieverInfo, Retrievers
 from viewfinder.server.problems import Problem, not_found
@@ -88,12 +92,15 @@ class RetrieverPool:
 
         Raises:
             UnknownName, BadInput: there is none, or it has no weights here.
+            PartFailed: it is one of another package, and does not say what it reads.
         """
         if name not in self._loaded:
             PLUGINS.check_name(name, self.names())
             with self._loading:
                 if name not in self._loaded:
-                    self._loaded[name] = load_retriever(name)
+                    retriever = load_retriever(name)
+                    check_reads(retriever)
+                    self._loaded[name] = retriever
         return self._loaded[name]
 
     def gallery(self, name: str) -> Gallery:
@@ -134,7 +141,7 @@ class RetrieverPool:
 
             def make() -> None:
                 try:
-                    gallery.block(space)
+                    find_block(gallery, space)
                     self._prepared[name] = gallery
                 except Exception as error:
                     made.set_exception(error)
@@ -177,15 +184,16 @@ class RetrieverPool:
     def _describe(self, name: str, gallery: Gallery | None) -> RetrieverInfo:
         missing, problem, leaning, needs, tells = 0, None, None, [], False
         try:
-            retriever = self.retriever(name)
-            declared = retriever.reads
+            with naming_parts():  # the bug of one is no reason not to list the others
+                retriever = self.retriever(name)
+                declared = check_reads(retriever)
+                leaning = find_picture_bias(retriever)
             needs, tells = list(declared.needs), declared.predictor is not None
-            leaning = find_picture_bias(retriever)
             if gallery is not None and declared.space is not None:
                 gallery.need_raw(declared.space)
                 missing = self.count_missing(gallery, declared.space) if declared.regions else 0
         except ViewfinderError as error:
-            problem = " ".join(str(error).split())
+            problem = to_unicode(hide_paths(str(error)))
         ready = problem is None and missing <= MAX_MADE_IN_A_TURN
         reads: list[Literal["attributes"]] = ["attributes"] if tells else []
         return RetrieverInfo(
@@ -246,7 +254,7 @@ def predict_picture_attributes(
     else:
         assert row is not None
         version = None if reads.space is None else reads.space.raw_version
-        seen = gallery.predicted([row], reads.predictor, reads.count, version)[0]
+        seen = predict_attributes(gallery, [row], reads.predictor, reads.count, version)[0]
     return PictureAttributes(
         attributes=[PictureAttribute(name=name, chance=round(chance, 4)) for name, chance in seen.items()],
         known=sorted(reads.predictor.labels),

@@ -27,8 +27,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from viewfinder.conversation import Question
-from viewfinder.errors import BadInput, EncoderMismatch, ViewfinderError
+from viewfinder.errors import BadInput, EncoderMismatch, PartFailed, ViewfinderError
 from viewfinder.plugins import find_fault
+from viewfinder.server.problems import trace_of
+from viewfinder.server.redaction import hide_paths, to_unicode
 from viewfinder.session.session import Session
 from viewfinder.stopping import stoppable
 
@@ -41,6 +43,9 @@ QUICK_S, SLOW_S = 10.0, 60.0
 
 MAX_SLOW = 16
 """Language models awaited at a time; further choices wait for a place."""
+
+MAX_FAILURES = 256
+"""Failures of questioners of other packages that are told to whoever waits for the question; the newest stay."""
 
 POLL_S = 0.04
 """Between two looks at the database for questions that other processes choose."""
@@ -125,6 +130,7 @@ class Questions:
         self._places = threading.BoundedSemaphore(MAX_SLOW)
         self._lock = threading.Lock()
         self._watched: dict[DueQuestion, str] = {}
+        self._failures: dict[tuple[str, int], str] = {}
 
     def find_deadline(self, questioner: str) -> float:
         """Until when a question may be chosen from now on."""
@@ -165,6 +171,15 @@ class Questions:
             begin = self._begin(id, held, due)
         begin()
         return due.known
+
+    def find_failure(self, id: str, number: int) -> str | None:
+        """Why nothing is asked after a turn, where a questioner of another package failed in this process."""
+        return self._failures.get((id, number))
+
+    def _keep_failure(self, id: str, number: int, fault: str) -> None:
+        self._failures[id, number] = to_unicode(hide_paths(fault))
+        while len(self._failures) > MAX_FAILURES:
+            self._failures.pop(next(iter(self._failures)), None)
 
     def choose_anew(self, id: str) -> None:
         """Has the question after the newest turn chosen again, as other pictures are in question now."""
@@ -218,8 +233,14 @@ class Questions:
             if isinstance(error, BadInput | EncoderMismatch):  # it will persist: another one asks from the next turn on
                 self._questioners.give_up(name, error)
                 due.misfit = True
+            if isinstance(error, PartFailed):
+                self._keep_failure(id, due.number, str(error))
         except Exception as error:
-            _LOG.exception("nothing was asked: %s", find_fault(error) or "unforeseen error of a questioner")
+            fault = find_fault(error)
+            said = fault or "unforeseen error of a questioner"
+            _LOG.error("nothing was asked: %s", said, exc_info=trace_of(error, fault, _LOG))
+            if fault is not None:
+                self._keep_failure(id, due.number, fault)
         due.is_chosen = True
         self.note_chosen(id, held)
 

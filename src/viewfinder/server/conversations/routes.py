@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import Future
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import anyio
 from fastapi import Header, Path, Query, Request, Response
@@ -23,15 +23,19 @@ from viewfinder.conversation import Question
 from viewfinder.search.ranking import Ranking
 from viewfinder.server.access.bodies import WORDY_BODY, json_body, json_up_to, receive_json, takes_body
 from viewfinder.server.access.limits import Given, Result
-from viewfinder.server.access.tokens import Admin, Caller, Reader, ReaderWriter, Writer
-from viewfinder.server.conversations.answers import answers_open_question, question_to_api
+from viewfinder.server.access.signatures import Signer
+from viewfinder.server.access.tokens import Admin, Caller, Reader, Writer
+from viewfinder.server.conversations.answers import Wanted, answers_open_question, question_to_api
 from viewfinder.server.conversations.pools import predict_picture_attributes
 from viewfinder.server.conversations.schemas import (
     Exported,
+    Fields,
     Found,
     FoundAnswer,
+    News,
     PictureAttributes,
     PictureRank,
+    Placed,
     Replay,
     Results,
     SearchIn,
@@ -41,13 +45,14 @@ from viewfinder.server.conversations.schemas import (
     SessionIn,
     SessionPage,
     SessionTree,
+    Sort,
     TurnIn,
     event_stream,
 )
 from viewfinder.server.conversations.sent_twice import KeyHeader, request_key
 from viewfinder.server.pictures.schemas import Questioners, Retrievers
 from viewfinder.server.problems import responses
-from viewfinder.server.services import Services, WithServices, make_router
+from viewfinder.server.services import Services, WithServices, WithSigner, make_router
 
 router = make_router("sessions")
 
@@ -78,16 +83,22 @@ _LINES: dict[int | str, dict[str, Any]] = {
 
 @router.get("/sessions", summary="Conversations, the last used first")
 async def list_sessions(
-    caller: Reader, services: WithServices, n: Annotated[int, Query(ge=1, le=200)] = 50, cursor: Cursor = None
+    caller: Reader,
+    services: WithServices,
+    n: Annotated[int, Query(ge=1, le=200)] = 50,
+    cursor: Cursor = None,
+    q: Annotated[
+        str, Query(max_length=200, description="words, or their beginnings, that the name or the turns must have")
+    ] = "",
 ) -> SessionPage:
     """The caller's own; all conversations with the scope admin."""
-    return await services.pool.run(services.conversations.page, caller, n, cursor)
+    return await services.pool.run(services.conversations.page, caller, n, cursor, q)
 
 
 @router.post("/sessions", status_code=201, summary="Begin a conversation", responses=responses(409))
 @takes_body(json_up_to(WORDY_BODY))
 async def create_session(
-    given: SessionIn, caller: Writer, services: WithServices, given_key: KeyHeader = None
+    given: SessionIn, caller: Reader, services: WithServices, given_key: KeyHeader = None
 ) -> Session:
     """A new conversation; without a name, it is called what is said first."""
     return await services.pool.run(services.conversations.create, caller, given, request_key(given_key, "begin", given))
@@ -117,7 +128,7 @@ async def get_session(id: Id, caller: Reader, services: WithServices) -> Session
 
 @router.patch("/sessions/{id}", summary="Change a conversation", responses=responses(404, 409))
 @takes_body(json_up_to(WORDY_BODY))
-async def change_session(id: Id, change: SessionChange, caller: Writer, services: WithServices) -> Session:
+async def change_session(id: Id, change: SessionChange, caller: Reader, services: WithServices) -> Session:
     """Another name; or another retriever, questioner, filter or leaning from now on."""
     return await services.pool.run(services.conversations.change, caller, id, change, public=True)
 
@@ -143,18 +154,41 @@ async def export_session(id: Id, caller: Reader, services: WithServices) -> Expo
 )
 @takes_body(json_up_to(WORDY_BODY))
 async def take_turn(
-    id: Id, turn: TurnIn, caller: ReaderWriter, services: WithServices, given_key: KeyHeader = None
+    id: Id,
+    turn: TurnIn,
+    caller: Reader,
+    services: WithServices,
+    signer: WithSigner,
+    given_key: KeyHeader = None,
+    fields: Fields = (),
+    sort: Sort = "",
 ) -> Response:
     """Answers with the results at once. The question after the turn is chosen in the background and sent as an event.
 
     If another turn arrives first, no question is asked. If the connection is cut before the answer, send the turn again
-    with the same key: it is taken once.
+    with the same key: it is taken once. With `parent`, it is refused (409, `moved-on`, with the turns said since) if
+    the conversation stands elsewhere by now.
     """
     conversations, key = services.conversations, request_key(given_key, "take", turn)
     if answers_open_question(turn):
-        await _await_question(await _run(services, id, conversations.open_question, caller, id, key, public=True))
-    results, content = await _run(services, id, _write_json, conversations.take, caller, id, turn, key, public=True)
+        asked = await _run(services, id, conversations.open_question, caller, id, key, parent=turn.parent, public=True)
+        await _await_question(asked)
+    wanted = Wanted(fields, sort, signer)
+    results, content = await _run(
+        services, id, _write_json, conversations.take, caller, id, turn, key, wanted, public=True
+    )
     return _respond(content, 201, BackgroundTask(_run, services, id, conversations.choose_question, id, results.turn))
+
+
+@router.get("/sessions/{id}/turns", summary="What was said since", responses=responses(404, 409))
+async def list_turns(
+    id: Id,
+    caller: Reader,
+    services: WithServices,
+    after: Annotated[int, Query(ge=0, le=1_000_000, description="the newest turn that is known")] = 0,
+) -> News:
+    """The turns after one, by whomever: none where `newest` is `after`. Cheap enough to ask now and then."""
+    return await _run(services, id, services.conversations.news, caller, id, after)
 
 
 @router.get(
@@ -168,16 +202,19 @@ async def get_turn(
     number: Turn,
     caller: Reader,
     services: WithServices,
+    signer: WithSigner,
     n: Annotated[
         int | None, Query(ge=1, le=500, description="results; by default as many as the conversation has")
     ] = None,
     cursor: Cursor = None,
     retriever: Annotated[str | None, Query(max_length=200, description="the results of another retriever")] = None,
+    fields: Fields = (),
+    sort: Sort = "",
 ) -> Response:
     """In the collection as it is now, a page at a time."""
     _, content = await _run(
-        services, id, _write_json, services.conversations.results, caller, id, number, n=n, cursor=cursor,
-        retriever=retriever,
+        services, id, _write_json, services.conversations.results, caller, id, number, Wanted(fields, sort, signer),
+        n=n, cursor=cursor, retriever=retriever,
     )  # fmt: skip
     return _respond(content)
 
@@ -190,20 +227,40 @@ async def get_turn(
 )
 @takes_body(json_up_to(WORDY_BODY))
 async def edit_turn(
-    id: Id, number: Turn, turn: TurnIn, caller: ReaderWriter, services: WithServices, given_key: KeyHeader = None
+    id: Id,
+    number: Turn,
+    turn: TurnIn,
+    caller: Reader,
+    services: WithServices,
+    signer: WithSigner,
+    given_key: KeyHeader = None,
+    fields: Fields = (),
+    sort: Sort = "",
 ) -> Response:
     """On a new branch, where all turns after it are taken again; the old branch stays."""
-    return await _edit(id, number, turn, caller, services, given_key)
+    return await _edit(id, number, turn, caller, services, given_key, Wanted(fields, sort, signer))
 
 
 @router.delete(
     "/sessions/{id}/turns/{number}", summary="Take something back", response_model=Replay, responses=responses(404, 409)
 )
 async def delete_turn(
-    id: Id, number: Turn, caller: ReaderWriter, services: WithServices, given_key: KeyHeader = None
+    id: Id,
+    number: Turn,
+    caller: Reader,
+    services: WithServices,
+    signer: WithSigner,
+    given_key: KeyHeader = None,
+    parent: Annotated[
+        int | None, Query(ge=0, le=1_000_000, description="as in a turn: the newest turn that the sender knew")
+    ] = None,
+    on_conflict: Annotated[Literal["refuse", "branch"], Query(description="as in a turn")] = "refuse",
+    fields: Fields = (),
+    sort: Sort = "",
 ) -> Response:
     """On a new branch, where all turns after it are taken again; the old branch stays."""
-    return await _edit(id, number, None, caller, services, given_key)
+    placed = Placed(parent=parent, on_conflict=on_conflict)
+    return await _edit(id, number, None, caller, services, given_key, Wanted(fields, sort, signer), placed)
 
 
 @router.get(
@@ -213,11 +270,15 @@ async def delete_turn(
     responses=_EVENTS | responses(404, 409),
 )
 async def turn_events(
-    id: Id, number: Turn, caller: Reader, services: WithServices, heard: Heard = None
+    id: Id, number: Turn, caller: Reader, services: WithServices, signer: WithSigner, heard: Heard = None
 ) -> EventSourceResponse:
-    """`question` {"question": Question or null}; `why` {"why": {picture: reasons}}, in a few batches; `done` {}."""
+    """`question` {"question": Question or null}; `why` {"why": {picture: reasons}}, in a few batches; `done` {}.
+
+    Where addresses are signed, `question` has those of its examples, too: {"thumbnails": {picture: address}}. Where a
+    questioner of another package failed, `question` says so: {"question": null, "problem": "the questioner ..."}.
+    """
     shown = await _run(services, id, services.conversations.list_shown, caller, id, number)
-    return _respond_events(services, _send_events(services, caller, id, number, shown, _read_id(heard)))
+    return _respond_events(services, _send_events(services, caller, id, number, shown, _read_id(heard), signer))
 
 
 @router.get(
@@ -260,9 +321,22 @@ async def picture_attributes(id: Id, picture: Picture, caller: Reader, services:
 @router.post(
     "/sessions/{id}/found", status_code=201, summary="Mark the picture that was meant", responses=responses(404, 409)
 )
-async def found_it(id: Id, given: Found, caller: ReaderWriter, services: WithServices) -> FoundAnswer:
+async def found_it(id: Id, given: Found, caller: Reader, services: WithServices) -> FoundAnswer:
     """Kept with the conversation as it is now, as data to learn from."""
     return await _run(services, id, services.conversations.note_found, caller, id, given, public=True)
+
+
+@router.delete(
+    "/sessions/{id}/found/{found}", status_code=204, summary="It was not that picture", responses=responses(404)
+)
+async def not_found_after_all(
+    id: Id,
+    found: Annotated[str, Path(max_length=64, description="the `id` of what was marked")],
+    caller: Reader,
+    services: WithServices,
+) -> None:
+    """Takes back that a picture was marked as the one that was meant."""
+    await services.pool.run(services.conversations.forget_found, caller, id, found, public=True)
 
 
 @router.get("/feedback", summary="The pictures that were meant", response_class=StreamingResponse, responses=_LINES)
@@ -301,22 +375,42 @@ def _respond_events(services: Services, events: AsyncIterator[dict[str, str]]) -
 
 
 async def _edit(
-    id: str, number: int, turn: TurnIn | None, caller: Caller, services: Services, given_key: str | None
+    id: str,
+    number: int,
+    turn: TurnIn | None,
+    caller: Caller,
+    services: Services,
+    given_key: str | None,
+    wanted: Wanted,
+    placed: Placed | None = None,
 ) -> Response:
     edit, key = services.conversations.edit, request_key(given_key, f"edit {number}", turn)
-    replay, content = await _run(services, id, _write_json, edit, caller, id, number, turn, key, public=True)
+    replay, content = await _run(
+        services, id, _write_json, edit, caller, id, number, turn, key, wanted, placed=placed, public=True
+    )
     later = BackgroundTask(_run, services, id, services.conversations.choose_question, id, replay.results.turn)
     return _respond(content, later=later)
 
 
 async def _send_events(
-    services: Services, caller: Caller, id: str, number: int, shown: tuple[str, ...], last: int
+    services: Services,
+    caller: Caller,
+    id: str,
+    number: int,
+    shown: tuple[str, ...],
+    last: int,
+    signer: Signer | None = None,
 ) -> AsyncIterator[dict[str, str]]:
     """Event 1 is the question, each of the next the reasons of a batch; events up to `last` were received before."""
     if last < 1:
         chosen = await _run(services, id, services.conversations.choose_question, id, number)
         question = question_to_api(await _await_question(chosen))
-        yield _event("question", {"question": None if question is None else question.model_dump()}, 1)
+        told: dict[str, Any] = {"question": None if question is None else question.model_dump()}
+        if question is None and (failure := services.conversations.find_question_failure(id, number)) is not None:
+            told["problem"] = failure
+        if signer is not None and question is not None:
+            told["thumbnails"] = await services.pool.run(_sign_examples, signer, question.examples)
+        yield _event("question", told, 1)
     batches = [shown[start : start + MAX_REASONS] for start in range(0, len(shown), MAX_REASONS)]
     unheard = list(enumerate(batches, 2))[max(last - 1, 0) :]
     if unheard:
@@ -326,6 +420,10 @@ async def _send_events(
             if here:
                 yield await services.pool.run(_explain, ranking, here, at)
     yield _event("done", {})
+
+
+def _sign_examples(signer: Signer, pictures: Sequence[str]) -> dict[str, str]:
+    return {picture: signer.sign_thumbnail(picture) for picture in pictures if picture}
 
 
 async def _send_words(services: Services, pieces: Iterator[str], last: int) -> AsyncIterator[dict[str, str]]:
@@ -365,9 +463,9 @@ search_router = make_router("search")
 
 @search_router.post("/search", summary="Search once", response_model=SearchResults, responses=responses(409))
 @takes_body(json_up_to(WORDY_BODY))
-async def search(given: SearchIn, caller: Reader, services: WithServices) -> Response:
+async def search(given: SearchIn, caller: Reader, services: WithServices, signer: WithSigner) -> Response:
     """By words, a picture of the library, an uploaded image, words to leave out, and filters; a page at a time."""
-    _, content = await services.pool.run_stoppable(_write_json, services.conversations.search, caller, given)
+    _, content = await services.pool.run_stoppable(_write_json, services.conversations.search, caller, given, signer)
     return _respond(content)
 
 

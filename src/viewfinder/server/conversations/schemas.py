@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
+from fastapi import Query
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
 NO_NUL = r"^[^\x00]*$"
@@ -42,6 +43,20 @@ Filters = Annotated[
 """Columns, and the condition that pictures must meet there (`AttributeColumn.mask`)."""
 
 
+FieldNames = Annotated[list[Name], Field(max_length=MAX_FIELDS)]
+Fields = Annotated[
+    tuple[Name, ...],
+    Query(
+        max_length=MAX_FIELDS,
+        description="columns whose values each result has with it: one or, with commas, several",
+    ),
+]
+Sort = Annotated[
+    Name,
+    Query(description="a column, `-` before it for descending, or `date`: orders the results that fit"),
+]
+
+
 class Strict(BaseModel):
     """A body without unknown fields, whose values are not converted (`false` is not 0, "5" is not 5)."""
 
@@ -64,27 +79,40 @@ class Question(Strict):
     examples: Annotated[list[Id], Field(max_length=100, default_factory=list)]
 
 
-class SayTurn(Strict):
+class Placed(Strict):
+    """A turn, and what its sender saw when it was said: what it means must not depend on what others say meanwhile."""
+
+    parent: Number | None = Field(
+        None,
+        description="the newest turn that the sender knew: if the conversation stands elsewhere by now, this is refused"
+        " (409, moved-on); null: it is said wherever the conversation stands",
+    )
+    on_conflict: Literal["refuse", "branch"] = Field(
+        "refuse", description="`branch`: it is then said where the sender was, on a branch, in one step"
+    )
+
+
+class SayTurn(Placed):
     """Describe the picture, or go on describing it."""
 
     say: Text
 
 
-class AnswerTurn(Strict):
+class AnswerTurn(Placed):
     """Answer the question that is open (or the one given); "don't know" is an answer too."""
 
     answer: Text
     question: Question | None = None
 
 
-class SkipTurn(Strict):
+class SkipTurn(Placed):
     """Skip the question that is open: something else is asked, and this is not asked again."""
 
     skip: Literal[True]
     question: Question | None = None
 
 
-class LikeTurn(Strict):
+class LikeTurn(Placed):
     """Pick a picture; `but` says how the wanted one differs, `turn` goes on from what was shown back then.
 
     `attributes`: those that count, in place of those that the retriever sees in it; null: those it sees.
@@ -96,7 +124,7 @@ class LikeTurn(Strict):
     attributes: Words | None = None
 
 
-class ShowTurn(Strict):
+class ShowTurn(Placed):
     """Show the user's own image: the id of an upload; `attributes` as in `LikeTurn`."""
 
     show: Id
@@ -104,21 +132,21 @@ class ShowTurn(Strict):
     attributes: Words | None = None
 
 
-class RejectTurn(Strict):
+class RejectTurn(Placed):
     """Reject pictures, or what `text` says; with neither, all that is shown."""
 
     reject: Annotated[list[Id], Field(max_length=1000)]
     text: Text = ""
 
 
-class KeepTurn(Strict):
+class KeepTurn(Placed):
     """Keep an attribute of what was on the screen after `turn`."""
 
     keep: Name
     turn: Number
 
 
-class BackToTurn(Strict):
+class BackToTurn(Placed):
     """Go on from an earlier turn; 0 is the start."""
 
     back_to: Number
@@ -186,10 +214,32 @@ class SessionTree(Session):
     path: list[int]
 
 
+class News(BaseModel):
+    """The turns that were said since one. `newest`: the number of the last of all, `stands_at`: that whose results
+    count now, which differs where somebody went back."""
+
+    newest: int
+    stands_at: int
+    turns: list[TreeNode]
+
+
+class SaidMatch(BaseModel):
+    """A turn in which a word was said that was looked for."""
+
+    turn: int
+    text: str = Field(description="what was said, shortened around that word")
+
+
+class ListedSession(Session):
+    """A conversation in a list. `matches`: where words of a search were said first; empty if its name has them all."""
+
+    matches: list[SaidMatch] = []
+
+
 class SessionPage(BaseModel):
     """Conversations, the last one used first."""
 
-    sessions: list[Session]
+    sessions: list[ListedSession]
     next: str | None = Field(description="give it as `cursor` for more; null: no more")
 
 
@@ -217,7 +267,9 @@ class PictureRank(BaseModel):
 class Card(BaseModel):
     """A picture. `name` is the file's last name, `caption` a text about it (for alternative texts).
 
-    Small copies are at /api/v1/pictures/{id}/thumbnail.
+    Small copies are at /api/v1/pictures/{id}/thumbnail. `fields`: the columns that were asked for, each with the
+    picture's values; null if none were. `thumbnail`: for who came with a bearer token, an address of the copies that
+    needs none, for some hours (`&size=` may be added).
     """
 
     id: str
@@ -225,16 +277,20 @@ class Card(BaseModel):
     caption: str | None
     width: int
     height: int
+    fields: dict[str, list[str]] | None = None
+    thumbnail: str | None = None
 
 
 class Hit(Card):
-    """One result. `why` comes by events, or at once from `search`."""
+    """One result. `why` comes by events, or at once from `search`; `rank` is that of the search, whatever the order."""
 
     rank: int
     score: float
     match: Literal["likely", "maybe", "unlikely"]
     why: dict[str, Any] | None = None
-    others: list[str] = Field([], description="the other pictures of its product, if the search folds them")
+    others: list[str] = Field(
+        [], description="the other pictures of its product or burst, and its copies, if the search folds them"
+    )
 
 
 class Belief(BaseModel):
@@ -274,25 +330,42 @@ class Answered(BaseModel):
     model_config = ConfigDict(populate_by_name=True)
 
 
+Without = Annotated[str | None, Field(description="words to say instead; empty: nothing is left; null: none say that")]
+
+
 class ReadFact(BaseModel):
-    """A fact in a sentence, and how many pictures it holds for."""
+    """A fact in a sentence, and how many pictures it holds for. `filter`: it was typed as one (`camera:canon`)."""
 
     words: str
     kind: str
     pictures: int
+    filter: bool = False
+    without: Without = None
 
 
 class ReadWord(BaseModel):
-    """A word as it was typed, and as it was read."""
+    """A word as it was typed, and as it was read; `without`: to have it taken as it was typed."""
 
     typed: str
     read: str
+    without: Without = None
+
+
+class ContentWord(BaseModel):
+    """A word of the description."""
+
+    text: str
+    without: Without = None
 
 
 class Reading(BaseModel):
-    """How a sentence was read: the description that is compared with pictures, words read as others, facts."""
+    """How a sentence was read: the description that is compared with pictures, words read as others, facts.
+
+    Each part can be taken away: put the words of its `without` in the place of those of the turn, or delete the turn.
+    """
 
     content: str
+    words: list[ContentWord] = []
     corrections: list[ReadWord]
     facts: list[ReadFact]
 
@@ -308,6 +381,8 @@ class Results(BaseModel):
     verdict: Literal["found", "unsure", "nothing"]
     results: list[Hit]
     total: int = Field(description="pictures that are ranked (filters and rejections taken out)")
+    likely: int = Field(0, description="results that are likely it, all pages together; the best 1,000 are counted")
+    maybe: int = Field(0, description="results that may be it, counted in the same way")
     next: str | None = Field(description="give it as `cursor` for more; null: no more")
     beliefs: list[Belief]
     adapters: list[str] = Field(description="turns that the retriever could not take as given, and what was done")
@@ -319,6 +394,8 @@ class Results(BaseModel):
     missing: int = Field(0, description="pictures that could not be searched: a part of the cluster is away")
     unheard: list[str] = Field([], description="if nothing is found, words last said that the encoder does not know")
     reading: Reading | None = Field(None, description="how the last sentence was read, if not just as it stands")
+    events: str | None = Field(None, description="an address of the turn's events that needs no token, as `thumbnail`")
+    reply_events: str | None = Field(None, description="one of the events of its reply")
 
 
 class Replay(BaseModel):
@@ -366,7 +443,8 @@ class SearchIn(Strict):
 
     With `where` alone: the pictures that meet it, the newest first, those without a date last; `why` has the date.
 
-    `attributes` as in `LikeTurn`.
+    `attributes` as in `LikeTurn`. `fields`: columns whose values each result has with it. `sort`: a column, `-` before
+    it for descending, or `date`: orders the results that fit, and all of a search for filters alone.
     """
 
     text: Text = ""
@@ -379,7 +457,11 @@ class SearchIn(Strict):
     n: Annotated[int, Field(ge=1, le=500)] = 50
     cursor: Annotated[str, StringConstraints(max_length=200)] | None = None
     why: bool = True
-    fold: bool = Field(False, description="of the pictures of one product only the best is a result")
+    fold: bool = Field(
+        False, description="of the pictures of one product, of one burst, or nearly the same, only the best is a result"
+    )
+    fields: FieldNames = Field(default_factory=list)
+    sort: Name = ""
 
 
 class SearchResults(BaseModel):
@@ -388,6 +470,8 @@ class SearchResults(BaseModel):
     verdict: Literal["found", "unsure", "nothing"]
     results: list[Hit]
     total: int
+    likely: int = Field(0, description="results that are likely it, all pages together; the best 1,000 are counted")
+    maybe: int = Field(0, description="results that may be it, counted in the same way")
     next: str | None
     adapters: list[str]
     elapsed_ms: float

@@ -18,6 +18,9 @@ from viewfinder.server.problems import Problem
 
 MAX_KEY = 128
 
+PLACE = {"parent", "on_conflict"}
+"""The fields of a turn that say after which turn it was meant."""
+
 KeyHeader = Annotated[
     str | None,
     Header(
@@ -39,7 +42,8 @@ def request_key(given: str | None, what: str, body: BaseModel | None) -> Request
     """
     if given is None:
         return None
-    asked = f"{what} {'' if body is None else body.model_dump_json(exclude_unset=True)}"
+    # Where it is said is no part of it: words that were refused may be said elsewhere with the same key.
+    asked = f"{what} {'' if body is None else body.model_dump_json(exclude_unset=True, exclude=PLACE)}"
     return RequestKey(given.strip('"'), hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest())
 
 

@@ -7,6 +7,7 @@ sessions, records   the stores (records: jobs, tokens, uploads, studies)
 
 from viewfinder.server.database.engine import Database
 from viewfinder.server.database.records import (
+    OF_VISITORS,
     JobRow,
     JobRows,
     StudyRow,
@@ -30,6 +31,7 @@ from viewfinder.server.database.sessions import (
 )
 
 __all__ = [
+    "OF_VISITORS",
     "AlreadySaid",
     "Database",
     "FeedbackRow",

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import secrets
+import time
 import uuid
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import func, or_, select
+from sqlalchemy import ColumnElement, func, or_, select
 from sqlalchemy.exc import IntegrityError
 
 from viewfinder.errors import BadInput, UnknownName
 from viewfinder.server.database.engine import RowStore, insert_rows, select_row, update_row
-from viewfinder.server.database.tables import JOBS, PARTICIPANTS, STUDIES, TOKENS, TRIALS, UPLOADS
+from viewfinder.server.database.tables import (
+    JOBS,
+    PARTICIPANTS,
+    SESSIONS,
+    SIGNING_KEYS,
+    STUDIES,
+    TOKENS,
+    TRIALS,
+    UPLOADS,
+)
 
 
 @dataclass(frozen=True)
@@ -84,6 +95,17 @@ class TokenRow:
     revoked: bool = False
 
 
+OF_VISITORS = "~"
+"""Stands in the names of visitors with tickets, "shop~5f0c…", and in none that a person can give to a token."""
+
+ADDRESSES = "addresses"
+"""The name of the key that signs them."""
+
+
+def _visitors_of(name: str) -> ColumnElement[bool]:
+    return TOKENS.c.name.startswith(name + OF_VISITORS, autoescape=True)
+
+
 class TokenRows(RowStore[TokenRow]):
     """The tokens in a database."""
 
@@ -107,14 +129,52 @@ class TokenRows(RowStore[TokenRow]):
         return self._database.row(TokenRow, select(TOKENS).where(TOKENS.c.hash == hash))
 
     def all(self) -> list[TokenRow]:
-        """All tokens, oldest first."""
-        return self._database.rows(TokenRow, select(TOKENS).order_by(TOKENS.c.created, TOKENS.c.id))
+        """All tokens, oldest first; without visitors."""
+        of_people = select(TOKENS).where(~TOKENS.c.name.contains(OF_VISITORS))
+        return self._database.rows(TokenRow, of_people.order_by(TOKENS.c.created, TOKENS.c.id))
 
     def revoke(self, name: str) -> bool:
-        """Ends a token for good; whether there was a live one of this name."""
-        live = TOKENS.update().where(TOKENS.c.name == name, TOKENS.c.revoked.is_(False))
+        """Ends a token for good, and those of its visitors; whether there was a live one of this name."""
+        live = TOKENS.update().where(TOKENS.c.revoked.is_(False)).values(revoked=True)
         with self._database.writing() as connection:
-            return connection.execute(live.values(revoked=True)).rowcount > 0
+            connection.execute(live.where(_visitors_of(name)))
+            return connection.execute(live.where(TOKENS.c.name == name)).rowcount > 0
+
+    def keep_visitor(self, row: TokenRow) -> None:
+        """Writes a visitor; of one that is there already, only until when their tickets hold, if that is longer."""
+        longer = TOKENS.update().where(TOKENS.c.id == row.id, TOKENS.c.expires < row.expires)
+        try:
+            super().create(row)
+        except IntegrityError:
+            with self._database.writing() as connection:
+                connection.execute(longer.values(expires=row.expires))
+
+    def count_visitors(self, name: str) -> int:
+        """How many visitors the token of this name has."""
+        with self._database.reading() as connection:
+            return connection.scalar(select(func.count()).where(_visitors_of(name))) or 0
+
+    def delete_visitors(self, before: float) -> None:
+        """Forgets the visitors whose tickets ended before that time, and their conversations."""
+        ended = select(TOKENS.c.id).where(TOKENS.c.name.contains(OF_VISITORS), TOKENS.c.expires < before)
+        with self._database.writing() as connection:
+            connection.execute(SESSIONS.delete().where(SESSIONS.c.owner.in_(ended)))
+            connection.execute(TOKENS.delete().where(TOKENS.c.id.in_(ended)))
+
+    def find_signing_key(self) -> bytes:
+        """The key by which addresses are signed; a database that has lost it gets another."""
+        named = select(SIGNING_KEYS.c.secret).where(SIGNING_KEYS.c.name == ADDRESSES)
+        with self._database.reading() as connection:
+            secret = connection.scalar(named)
+        return self.replace_signing_key() if secret is None else bytes.fromhex(secret)
+
+    def replace_signing_key(self) -> bytes:
+        """Makes another key: no address that was signed before is good any more."""
+        secret = secrets.token_bytes(32)
+        with self._database.writing() as connection:
+            connection.execute(SIGNING_KEYS.delete().where(SIGNING_KEYS.c.name == ADDRESSES))
+            connection.execute(SIGNING_KEYS.insert().values(name=ADDRESSES, secret=secret.hex(), made=time.time()))
+        return secret
 
     def any_live(self, now: float) -> bool:
         """Whether any token is neither revoked nor expired."""

@@ -17,8 +17,9 @@ from sqlalchemy.exc import IntegrityError
 
 from viewfinder.conversation import ROOT, Conversation, Node, Question, next_node, turn_from_json, turn_to_json
 from viewfinder.errors import BadInput, DatabaseError, UnknownName, ViewfinderError
-from viewfinder.server.database.engine import Database, RowStore, select_row, update_row
-from viewfinder.server.database.tables import FEEDBACK, NODES, SESSIONS
+from viewfinder.server.database.engine import Database, RowStore, insert_rows, select_row, update_row
+from viewfinder.server.database.said_words import ADD_WORD, NAME, list_said, narrow_to, rows_to_add, select_matches
+from viewfinder.server.database.tables import FEEDBACK, NODES, SAID_WORDS, SESSIONS
 from viewfinder.stopping import stop_if_asked
 
 
@@ -96,12 +97,20 @@ class SessionRows(RowStore[SessionRow]):
         self._session, self._used, self._node, self._said, self._changed, self._asked, self._asked_by_holder = map(
             database.prepare, (_SESSION, _USED, _NODE, _SAID, _CHANGED, _ASKED, _ASKED_BY_HOLDER)
         )
+        self._word = database.prepare(ADD_WORD)
 
     def get(self, id: str) -> SessionRow | None:
         """One conversation."""
         with self._database.reading_prepared() as cursor:
             found = self._session.first(cursor, {"session": id})
         return None if found is None else SessionRow(**found)
+
+    def create(self, row: SessionRow) -> None:
+        """A new conversation, which is found by its name."""
+        with self._database.writing() as connection:
+            insert_rows(connection, SESSIONS, row)
+            if words := rows_to_add(row.id, NAME, row.name):
+                connection.execute(ADD_WORD, words)
 
     def begin(self, row: SessionRow) -> SessionRow:
         """A new conversation; where one of its id has begun already, that one."""
@@ -114,27 +123,45 @@ class SessionRows(RowStore[SessionRow]):
         return row
 
     def page(
-        self, *, owner: str | None, everyone: bool, count: int, cursor: str | None
+        self, *, owner: str | None, everyone: bool, count: int, cursor: str | None, sought: Sequence[str] = ()
     ) -> tuple[list[SessionRow], str | None]:
         """Up to `count` conversations of `owner` (or of everyone), the last used first, and where the next page begins.
 
         Hidden ones are left out. One that is used between two pages moves to the front; none of the others is skipped
-        or repeated.
+        or repeated. `sought`: only those with all these words (`said_words.find_sought`).
 
         Raises:
             BadInput: the cursor is none that was given out.
         """
-        query = _SELECT.where(SESSIONS.c.hidden.is_(False))
+        query = select(SESSIONS.c.id).where(SESSIONS.c.hidden.is_(False), *narrow_to(sought))
         if not everyone:
             query = query.where(SESSIONS.c.owner.is_not_distinct_from(owner))
         if cursor is not None:
             query = query.where(tuple_(SESSIONS.c.updated, SESSIONS.c.id) < tuple_(*_parse_cursor(cursor)))
-        query = query.order_by(SESSIONS.c.updated.desc(), SESSIONS.c.id.desc()).limit(count + 1)
-        found = self._database.rows(SessionRow, query)
+        newest_first = SESSIONS.c.updated.desc(), SESSIONS.c.id.desc()
+        # The turns of a conversation are counted only if it is on the page.
+        page = _SELECT.where(SESSIONS.c.id.in_(query.order_by(*newest_first).limit(count + 1)))
+        found = self._database.rows(SessionRow, page.order_by(*newest_first))
         if len(found) <= count:
             return found, None
         last = found[count - 1]
         return found[:count], urlsafe_b64encode(json.dumps([last.updated, last.id]).encode()).decode()
+
+    def oldest_beyond(self, count: int, owner: str | None) -> list[str]:
+        """The ids of the conversations of `owner` beyond the `count` last used; those of studies do not count."""
+        mine = select(SESSIONS.c.id).where(SESSIONS.c.owner.is_not_distinct_from(owner), SESSIONS.c.hidden.is_(False))
+        last_used_first = mine.order_by(SESSIONS.c.updated.desc(), SESSIONS.c.id.desc())
+        with self._database.reading() as connection:
+            return list(connection.scalars(last_used_first.offset(count)))
+
+    def matches(self, ids: Sequence[str], sought: Sequence[str]) -> dict[str, list[tuple[int, str]]]:
+        """Where these words were said first in some conversations: by conversation, number and text of the turns."""
+        found: dict[str, dict[int, str]] = {id: {} for id in ids}
+        if ids and sought:
+            with self._database.reading() as connection:
+                for id, number, turn in connection.execute(select_matches(ids, sought)):
+                    found[id][number] = list_said(turn)
+        return {id: sorted(turns.items()) for id, turns in found.items()}
 
     def change(
         self,
@@ -153,7 +180,12 @@ class SessionRows(RowStore[SessionRow]):
         with self._database.writing() as connection:
             changed = {key: value for key, value in given.items() if value is not None}
             update_row(connection, SESSIONS, id, {**changed, "revision": SESSIONS.c.revision + 1})
-            return select_row(connection, SessionRow, _SESSION, {"session": id})
+            row = select_row(connection, SessionRow, _SESSION, {"session": id})
+            if name is not None and row is not None:
+                connection.execute(_OLD_NAME, {"of": id})
+                if words := rows_to_add(id, NAME, name):
+                    connection.execute(ADD_WORD, words)
+            return row
 
     def conversation(self, id: str, known: Sequence[Node] = (ROOT,)) -> Conversation:
         """Reads a conversation as it was recorded; empty where there is none of this id.
@@ -217,6 +249,12 @@ class SessionRows(RowStore[SessionRow]):
             for node in nodes
             if node.turn is not None  # the root is not stored
         ]
+        words = [
+            row
+            for node in nodes
+            if node.turn is not None
+            for row in rows_to_add(id, node.number, list_said(turn_to_json(node.turn)))
+        ]
         try:
             with self._database.writing_prepared() as cursor:
                 used = self._used.first(cursor, {"used": id, "now": at, "called": name})
@@ -224,6 +262,8 @@ class SessionRows(RowStore[SessionRow]):
                     raise UnknownName(f"there is no conversation {id}: it was deleted, or never begun")
                 if recorded:
                     self._node.run_each(cursor, recorded)
+                if words:
+                    self._word.run_each(cursor, words)
         except IntegrityError as error:  # turns are numbered without gaps, so a process that missed one collides
             if key is not None and (said := self.said(id, key.key)) is not None:
                 raise AlreadySaid(said) from error
@@ -292,6 +332,7 @@ _CHANGED = (
     SESSIONS.update().where(SESSIONS.c.id == bindparam("changed")).values(revision=_MORE).returning(SESSIONS.c.revision)
 )
 _NODE = NODES.insert()
+_OLD_NAME = SAID_WORDS.delete().where(SAID_WORDS.c.session == bindparam("of"), SAID_WORDS.c.turn == NAME)
 _SAID = select(NODES.c.number, NODES.c.request, NODES.c.replay).where(
     NODES.c.session == bindparam("of"), NODES.c.key == bindparam("by")
 )

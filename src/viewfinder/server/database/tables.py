@@ -16,6 +16,7 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
 )
+from sqlalchemy.dialects import postgresql
 
 METADATA = MetaData()
 
@@ -58,6 +59,17 @@ NODES = Table(
     Index("nodes_by_key", "session", "key", unique=True),
 )
 
+SAID_WORDS = Table(  # by which conversations are found (`said_words`)
+    "said_words",
+    METADATA,
+    # Sorted by code point in both databases, so that words with the same beginning lie side by side.
+    Column("word", Text().with_variant(postgresql.TEXT(collation="C"), "postgresql"), primary_key=True),
+    Column("session", _ID, ForeignKey("sessions.id", ondelete="CASCADE"), primary_key=True),
+    Column("turn", Integer, primary_key=True, autoincrement=False),  # the first that says it; 0: the name does
+    Index("said_words_of", "session"),
+    sqlite_with_rowid=False,
+)
+
 UPLOADS = Table(
     "uploads",
     METADATA,
@@ -96,6 +108,14 @@ TOKENS = Table(
     Column("created", Float, nullable=False),
     Column("expires", Float, nullable=True),
     Column("revoked", Boolean, nullable=False),
+)
+
+SIGNING_KEYS = Table(
+    "signing_keys",
+    METADATA,
+    Column("name", Text, primary_key=True),  # what it signs: addresses
+    Column("secret", String(64), nullable=False),  # 32 random bytes in hexadecimal
+    Column("made", Float, nullable=False),
 )
 
 FEEDBACK = Table(
@@ -148,4 +168,47 @@ TRIALS = Table(
     Column("ended", Float, nullable=True),
     Column("ranks", _DOCUMENT, nullable=False),  # one [best, worst] a round
     UniqueConstraint("participant", "number"),
+)
+
+ALBUMS = Table(
+    "albums",
+    METADATA,
+    Column("id", _ID, primary_key=True),
+    Column("owner", _ID, nullable=False),  # a token; "": the library itself, as this machine and admins see it
+    Column("name", Text, nullable=False),
+    Column("created", Float, nullable=False),
+    Column("updated", Float, nullable=False),
+    UniqueConstraint("owner", "name"),
+)
+
+ALBUM_PICTURES = Table(
+    "album_pictures",
+    METADATA,
+    Column("album", _ID, ForeignKey("albums.id", ondelete="CASCADE"), primary_key=True),
+    Column("picture", _ID, primary_key=True),  # may have left the library: it is in the album again if it comes back
+    Column("position", Integer, nullable=False),  # in the order in which they were added
+    Index("album_pictures_by_picture", "picture"),
+)
+
+MARKS = Table(
+    "marks",
+    METADATA,
+    Column("owner", _ID, primary_key=True),  # as of albums
+    Column("picture", _ID, primary_key=True),
+    Column("favourite", Boolean, nullable=False),
+    Column("stars", Integer, nullable=False),  # 0: none
+    Column("updated", Float, nullable=False),
+)
+
+EXPORTS = Table(
+    "exports",
+    METADATA,
+    Column("id", _ID, primary_key=True),
+    Column("owner", _ID, nullable=True),
+    Column("kind", Text, nullable=False),  # zip, csv, json, xmp
+    Column("name", Text, nullable=False),
+    Column("fields", _DOCUMENT, nullable=True),
+    Column("pictures", _DOCUMENT, nullable=False),  # [id, score, match], in their order
+    Column("created", Float, nullable=False),
+    Index("exports_by_time", "created"),
 )

@@ -24,39 +24,11 @@ from viewfinder.server.database import JobRow, JobRows
 from viewfinder.server.jobs.worker import JobWorker, merge_reports
 from viewfinder.server.live_library import LiveLibrary
 from viewfinder.server.problems import Problem, not_found
+from viewfinder.store.adding_note import Eta
 
 if TYPE_CHECKING:
     from viewfinder.library import Library
     from viewfinder.server.settings import ServerSettings
-
-HALF_LIFE_S = 20.0
-"""After this much work, what was seen before counts half."""
-
-
-class Eta:
-    """Is told the progress now and then; times in seconds, of any one clock."""
-
-    def __init__(self) -> None:
-        self._items, self._seconds = 0.0, 0.0  # seen so far, the older the less they count
-        self._last: tuple[int, float] | None = None
-        self._total = 0
-
-    def note(self, done: int, total: int, at: float) -> None:
-        """The first note only starts the clock: what came before it was preparation."""
-        if self._last is not None:
-            before, since = self._last
-            spent = max(at - since, 1e-3)
-            kept = 0.5 ** (spent / HALF_LIFE_S)
-            self._items = self._items * kept + max(done - before, 0)
-            self._seconds = self._seconds * kept + spent
-        self._last, self._total = (done, at), total
-
-    def left_s(self, at: float) -> float | None:
-        """Seconds that are left; None while the speed is not known."""
-        if self._last is None or not self._items:
-            return None
-        done, since = self._last
-        return max((self._total - done) * self._seconds / self._items - (at - since), 0.0)
 
 
 def find_folder_below(root: int, folder: str, roots: Sequence[Path]) -> Path:
@@ -81,6 +53,23 @@ def find_folder_below(root: int, folder: str, roots: Sequence[Path]) -> Path:
     if not there:
         raise Problem(422, "no-such-folder", f"there is no folder {folder!r} below this root: check the spelling")
     return place
+
+
+def find_own_folder(path: str) -> Path:
+    """A folder (or file) of this machine, absolute and with links followed; "~" is the home of who runs the server.
+
+    Raises:
+        Problem: 422, there is none, or the path is not absolute.
+    """
+    try:
+        place = Path(path).expanduser()
+        there = place.is_absolute() and place.exists()
+        found = place.resolve() if there else place
+    except (OSError, ValueError, RuntimeError):  # a name no file can have, no such user, or links in a circle
+        there = False
+    if not there:
+        raise Problem(422, "no-such-folder", f"there is no folder {path!r} on this machine: check the spelling")
+    return found
 
 
 ENDED = ("done", "failed", "cancelled")
@@ -158,8 +147,8 @@ class Jobs:
     # -- wishes
 
     def submit(self, kind: Literal["add", "prepare", "remove", "describe"], what: Mapping[str, Any]) -> JobRow:
-        """A new job, queued: {"root": 0, "folder": "2019"}, {"uploaded": file name}, {"retriever": name},
-        {"pictures": id} or {"text_only": false, "limit": 500}.
+        """A new job, queued: {"root": 0, "folder": "2019"}, {"path": "/home/me/Pictures"}, {"uploaded": file name},
+        {"retriever": name}, {"pictures": id}, {"text_only": false, "limit": 500}, or {"demo": true}: added or removed.
 
         Uploaded pictures that wait are taken in by one job, and those to be removed go by one.
 
@@ -191,6 +180,10 @@ class Jobs:
     def waiting(self) -> int:
         """How many jobs wait or run."""
         return sum(row.state in ("queued", "running") for row in self.rows.unfinished())
+
+    def adding(self) -> JobRow | None:
+        """The job that adds pictures now; None if there is none."""
+        return next((row for row in self.rows.unfinished() if (row.kind, row.state) == ("add", "running")), None)
 
     def steer(self, id: str, wish: Literal["pause", "resume", "cancel"]) -> JobRow:
         """Pauses or ends it after the batch that is under way, or goes on with it (also where it has failed).
@@ -271,6 +264,8 @@ class Jobs:
 
             PLUGINS.check_name(what["retriever"], (*RETRIEVERS, *self._settings.retrievers))
             return {**job, "retriever": what["retriever"]}
+        if what.get("demo"):
+            return {**job, "demo": True}
         if kind == "remove":
             return {**job, "pictures": what["pictures"]}
         if kind == "describe":
@@ -280,8 +275,12 @@ class Jobs:
         if "uploaded" in what:
             names = [what["uploaded"]] if isinstance(what["uploaded"], str) else what["uploaded"]
             return {**job, "paths": [str(folder / "pictures" / Path(name).name) for name in names]}
-        place = find_folder_below(what["root"], what["folder"], self._settings.roots)
-        name = "/".join(filter(None, (self._settings.roots[what["root"]].name, what["folder"])))
+        if "path" in what:
+            place = find_own_folder(what["path"])
+            name = place.name or str(place)
+        else:
+            place = find_folder_below(what["root"], what["folder"], self._settings.roots)
+            name = "/".join(filter(None, (self._settings.roots[what["root"]].name, what["folder"])))
         return {**job, "paths": [str(place)], "names": {**job["names"], str(place): name}}
 
     def _tell(self) -> None:
@@ -338,7 +337,7 @@ class Jobs:
         except (Problem, ViewfinderError) as error:
             await self._change(row.id, state="failed", error=str(error), ended=time.time())
             return
-        worker = await JobWorker.start(job)
+        worker = await JobWorker.start({**job, "id": row.id})
         obeying = asyncio.create_task(self._obey(row.id, worker))
         try:
             last, got_on = await self._listen(row, worker)

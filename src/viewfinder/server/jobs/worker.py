@@ -1,6 +1,6 @@
 """Both ends of a process that does one job: `python -m viewfinder.server.jobs.worker`, which only a server starts.
 
-stdin: one line, the job: {"library": folder, "kind": "add", "paths": [...], "names": {path: name to tell}},
+stdin: one line, the job: {"library": folder, "id": id, "kind": "add", "paths": [...], "names": {path: name to tell}},
 {"library": folder, "kind": "prepare", "retriever": name} or {"library": folder, "kind": "remove", "pictures": [ids]}.
 Then "stop" (or the end of the server, which closes stdin) ends the work after the batch that is under way.
 stdout: {"done": 64, "total": 900} after each batch, when it is acknowledged (where pictures are added, the report up to
@@ -23,9 +23,11 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from viewfinder.errors import BadInput, LibraryBusy, ViewfinderError
 from viewfinder.plugins import find_fault
+from viewfinder.search.regions import find_block
 from viewfinder.server.redaction import hide_paths, to_unicode
 from viewfinder.session.evidence import warm_gallery
 from viewfinder.stopping import Stopped
+from viewfinder.store.adding_note import JOB
 
 if TYPE_CHECKING:
     from viewfinder.library import Library
@@ -172,10 +174,11 @@ def main() -> int:
     except Exception as error:
         import traceback
 
-        traceback.print_exc()
+        fault = find_fault(error)
+        if fault is None or os.environ.get("VIEWFINDER_LOG", "").strip().lower() == "debug":
+            traceback.print_exc()
         what = hide_paths(f"{type(error).__name__}: {error}", names)[:500]
         unforeseen = f"something unforeseen happened ({what}); the server's log says more"
-        fault = find_fault(error)
         tell({"error": unforeseen if fault is None else hide_paths(fault, names)})
     return 0
 
@@ -195,8 +198,16 @@ def run_job(job: Mapping[str, Any], tell: Tell, should_stop: Callable[[], bool])
 
 
 def _add(library: Library, job: Mapping[str, Any], tell: Tell, should_stop: Callable[[], bool]) -> dict[str, Any]:
+    if job.get("demo"):
+        from viewfinder.server.jobs.demo import draw_demo
+
+        paths, catalogue = draw_demo(library)
+    else:
+        paths, catalogue = [Path(path) for path in job["paths"]], None
+    JOB.set(job.get("id"))
     report = library.add(
-        *map(Path, job["paths"]),
+        *paths,
+        catalogue=catalogue,
         workers=1,
         follow_links=False,  # they would lead out of the roots below which pictures may be added
         progress=lambda done, total: tell({"done": done, "total": total}),
@@ -226,8 +237,13 @@ def _prepare(library: Library, job: Mapping[str, Any], tell: Tell, should_stop: 
 
 
 def _remove(library: Library, job: Mapping[str, Any], tell: Tell, should_stop: Callable[[], bool]) -> dict[str, Any]:
-    there = [picture for picture in job["pictures"] if picture in library]  # some may be gone since they were named
-    gone = library.remove(*there)
+    if job.get("demo"):
+        from viewfinder.server.jobs.demo import remove_demo
+
+        gone = remove_demo(library)
+    else:
+        there = [picture for picture in job["pictures"] if picture in library]  # some may be gone since they were named
+        gone = library.remove(*there)
     _warm(library)
     return {"report": {"removed": len(gone)}, "stopped": False}
 
@@ -246,7 +262,7 @@ def _warm(library: Library, space: RegionSpace | None = None) -> None:
         gallery = library.gallery()
         warm_gallery(gallery)
         if space is not None:
-            gallery.block(space)
+            find_block(gallery, space)
 
 
 def _listen(stdin: TextIO, stopping: threading.Event) -> None:

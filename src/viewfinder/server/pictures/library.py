@@ -1,6 +1,6 @@
 """The pictures of the library for the API: cards and pages of them, facts, original files, filters.
 
-Of a file only its last name goes out, never its folder.
+Of a file only its last name goes out, never its folder, but to admins at this machine.
 """
 
 from __future__ import annotations
@@ -16,21 +16,24 @@ from jaxtyping import Bool, Int64
 from pydantic import TypeAdapter
 
 from viewfinder.conversation import Conversation, Like
-from viewfinder.errors import BadInput, PictureError
+from viewfinder.errors import BadInput, PictureError, hide_credentials
+from viewfinder.own_commands import write_option
 from viewfinder.pictures import FoundFile, Stretch, picture_id, read_one
 from viewfinder.pictures.facts.model import MACHINE_NAMES
 from viewfinder.pictures.pixel_hashes import is_same_picture
 from viewfinder.retrievers import Composer
 from viewfinder.search import hits as results
 from viewfinder.search import ranking
+from viewfinder.search.columns import find_columns
 from viewfinder.search.gallery import Gallery
-from viewfinder.server.conversations.schemas import Card, Hit
+from viewfinder.server.conversations.schemas import Hit
 from viewfinder.server.jobs.worker import report_failure
-from viewfinder.server.pictures.examples import suggest_descriptions
 from viewfinder.server.pictures.schemas import (
+    Adding,
     Browsed,
     BrowseIn,
     Collection,
+    DatedCard,
     Facet,
     Facets,
     FacetValue,
@@ -46,10 +49,15 @@ from viewfinder.server.pictures.schemas import (
 from viewfinder.server.problems import Problem, not_found
 from viewfinder.server.redaction import to_unicode
 from viewfinder.session.resolve import resolve_turn
+from viewfinder.store.chosen import ChosenPictures
+from viewfinder.store.places import DEMO, place_name
+from viewfinder.store.rows import CAPTURED, MONTHS
 from viewfinder.store.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from viewfinder.library import Library
+    from viewfinder.search.products import Products
+    from viewfinder.server.access.signatures import Signer
     from viewfinder.server.settings import ServerSettings
     from viewfinder.store.rows import AttributeColumn
 
@@ -123,11 +131,16 @@ def make_hits(
     why: Mapping[str, dict[str, Any]] | None = None,
     *,
     rows: Sequence[int] | None = None,
+    fields: Sequence[str] = (),
+    signer: Signer | None = None,
 ) -> list[Hit]:
-    """Results as the API has them; `why`: the reasons of some; `rows`: their rows in the snapshot, if known."""
+    """Results as the API has them; `why`: the reasons of some; `rows`: their rows in the snapshot, if known.
+
+    Raises UnknownName: `fields` names a column that does not exist.
+    """
     hits = list(found)
     places = snapshot.rows_of(hit.id for hit in hits) if rows is None else rows
-    known = _describe_rows(snapshot, places, [hit.path.name for hit in hits])
+    known = _describe_rows(snapshot, places, [hit.path.name for hit in hits], fields, signer)
     told = why or {}
     return _HITS.validate_python(
         [
@@ -144,8 +157,14 @@ def make_hits(
     )
 
 
-def _describe_rows(snapshot: Snapshot, rows: Sequence[int | None], names: Sequence[str]) -> list[dict[str, Any]]:
-    """Id, name, caption and size of pictures, read column by column: every turn needs fifty of them."""
+def _describe_rows(
+    snapshot: Snapshot,
+    rows: Sequence[int | None],
+    names: Sequence[str],
+    fields: Sequence[str] = (),
+    signer: Signer | None = None,
+) -> list[dict[str, Any]]:
+    """What cards have, read column by column: every turn needs fifty of them."""
     there = [row for row in rows if row is not None]
     assert len(there) == len(names), "a result is of the snapshot that it was found in"
     names = [name if name.isascii() else to_unicode(name) for name in names]
@@ -154,10 +173,18 @@ def _describe_rows(snapshot: Snapshot, rows: Sequence[int | None], names: Sequen
     if snapshot.has_captions:
         told = [next(iter(snapshot.captions(row)), None) for row in there]
         captions = [None if caption is None else to_unicode(caption) for caption in told]
-    return [
+    cards: list[dict[str, Any]] = [
         {"id": snapshot.ids[row], "name": name, "caption": caption, "width": width, "height": height}
         for row, name, caption, (width, height) in zip(there, names, captions, sizes, strict=True)
     ]
+    columns = find_columns(snapshot, fields) if fields else {}
+    if columns:
+        for card, row in zip(cards, there, strict=True):
+            card["fields"] = {to_unicode(name): list(map(to_unicode, it.of_row(row))) for name, it in columns.items()}
+    if signer is not None:
+        for card in cards:
+            card["thumbnail"] = signer.sign_thumbnail(card["id"])
+    return cards
 
 
 # -- pages of pictures
@@ -181,8 +208,8 @@ def next_cursor(end: int, total: int) -> str | None:
     return str(end) if end < total else None
 
 
-def browse_pictures(library: Library, given: BrowseIn) -> Browsed:
-    """Pictures that meet the filters, by id: ids are hashes of the content, so neighbours have nothing in common.
+def browse_pictures(library: Library, given: BrowseIn, signer: Signer | None = None) -> Browsed:
+    """Pictures that meet the filters; mixed is by id: ids are hashes, so neighbours have nothing in common.
 
     Raises:
         UnknownName: no such column or value.
@@ -190,16 +217,47 @@ def browse_pictures(library: Library, given: BrowseIn) -> Browsed:
     snapshot = current_snapshot(library)
     if snapshot is None:  # to browse an empty library is no error
         return Browsed(pictures=[], total=0, next=None)
-    rows = np.flatnonzero(snapshot.where(given.where))
+    allowed_n = snapshot.where(given.where)
+    rows = np.flatnonzero(allowed_n) if given.order == "mixed" else _order_by_date(snapshot, allowed_n, given.order)
+    products = library.gallery().products if given.fold else None
+    rows = rows if products is None else products.keep_first(rows)
     start = int(given.cursor or 0)
     shown = rows[start : start + given.n].tolist()
     names = [PurePath(paths[0]).name for paths in snapshot.paths_of(shown)]
-    found = _describe_rows(snapshot, shown, names)
+    found = _describe_rows(snapshot, shown, names, given.fields, signer)
     following = next_cursor(start + given.n, len(rows))
-    return Browsed(pictures=[Card(**card) for card in found], total=len(rows), next=following)
+    moments = [to_unicode(moment) or None for moment in snapshot.moments(shown)]
+    others = [[] if products is None else _list_others(snapshot, products, row, allowed_n) for row in shown]
+    pictures = [
+        DatedCard(**card, captured=moment, others=rest)
+        for card, moment, rest in zip(found, moments, others, strict=True)
+    ]
+    return Browsed(pictures=pictures, total=len(rows), next=following)
 
 
-def find_similar(library: Library, picture: str, *, n: int, start: int) -> SimilarPictures:
+def _list_others(snapshot: Snapshot, products: Products, row: int, allowed_n: Bool[np.ndarray, " n"]) -> list[str]:
+    rows = [other for other in products.others(row) if allowed_n[other]]
+    return [snapshot.ids[other] for _, other in sorted(zip(snapshot.paths_of(rows), rows, strict=True))]
+
+
+def _order_by_date(snapshot: Snapshot, allowed_n: Bool[np.ndarray, " n"], order: str) -> Int64[np.ndarray, " k"]:
+    rows_n = snapshot.rows_by_date
+    rows_k: Int64[np.ndarray, " k"] = rows_n[allowed_n[rows_n]]
+    if order == "newest":
+        return rows_k
+    dated = int(allowed_n[np.unique(snapshot.column(CAPTURED).rows)].sum())
+    return np.asarray(np.concatenate([rows_k[:dated][::-1], rows_k[dated:]]))
+
+
+def find_similar(
+    library: Library,
+    picture: str,
+    *,
+    n: int,
+    start: int,
+    fields: Sequence[str] = (),
+    signer: Signer | None = None,
+) -> SimilarPictures:
     """The `n` pictures most like one, after the first `start`: what a bare "like this" finds, without itself.
 
     Raises:
@@ -210,15 +268,15 @@ def find_similar(library: Library, picture: str, *, n: int, start: int) -> Simil
     composer = Composer()
     query = composer.query(composer.step(composer.begin(), resolve_turn(conversation, conversation.here, gallery)))
     found = ranking.Ranking(gallery, replace(query, excluded=frozenset({picture})))
-    hits = make_hits(gallery.snapshot, found.hits(n, start))
+    hits = make_hits(gallery.snapshot, found.hits(n, start), fields=fields, signer=signer)
     return SimilarPictures(results=hits, next=next_cursor(start + n, found.total))
 
 
 # -- one picture
 
 
-def describe_picture(library: Library, picture: str, *, originals: bool) -> PictureDetails:
-    """Facts of the file, what people wrote, what the encoder sees.
+def describe_picture(library: Library, picture: str, *, originals: bool, paths: bool = False) -> PictureDetails:
+    """Facts of the file, what people wrote, what the encoder sees; only with `paths`, where its files lie.
 
     Raises:
         Problem: 404, there is no such picture.
@@ -248,14 +306,23 @@ def describe_picture(library: Library, picture: str, *, originals: bool) -> Pict
             for it in snapshot.known(row)
         ],
         tags=_likeliest_tags(gallery, row),
+        paths=[to_unicode(hide_credentials(path)) for path in snapshot.paths(row)] if paths else [],
         original=originals,
     )
 
 
 def _likeliest_tags(gallery: Gallery, row: int) -> dict[str, tuple[str, float]]:
-    """The likeliest answer of each group; groups of which nothing fits best are left out."""
+    """The likeliest answer of each group; groups of which nothing fits best are left out.
+
+    Of a product only what it is and its colour: it is on no beach, and rides no bicycle.
+    """
+    from viewfinder.server.pictures.sold import LABELS, find_product
+
+    is_product = find_product(gallery.snapshot, row) is not None
     found = {}
     for name, probability_1t in gallery.tags.probabilities(gallery.snapshot.matrix_nd[row : row + 1]).items():
+        if is_product and name not in LABELS:
+            continue
         best = int(probability_1t[0].argmax())
         chance = float(probability_1t[0, best])
         if chance > 1.0 - float(probability_1t[0].sum()):
@@ -265,11 +332,12 @@ def _likeliest_tags(gallery: Gallery, row: int) -> dict[str, tuple[str, float]]:
 
 @dataclass(frozen=True)
 class Original:
-    """A picture's file; `name` is the last of its names."""
+    """A picture's file; `name` is the last of its names, `content` the hash of what is in it now."""
 
     path: Path
     name: str
     media_type: str
+    content: str
 
 
 def find_original(library: Library, picture: str) -> Original:
@@ -290,7 +358,7 @@ def find_original(library: Library, picture: str) -> Original:
             continue
         if content == picture or is_same_picture(_hash_pixels(path, content), gallery.snapshot.pixel_hash(row)):
             name = PurePath(gallery.snapshot.paths(row)[0]).name if path.name == picture else path.name
-            return Original(path, to_unicode(name), FORMATS[gallery.snapshot.facts(row)["format"]][1])
+            return Original(path, to_unicode(name), FORMATS[gallery.snapshot.facts(row)["format"]][1], content)
     if not there:
         raise picture_gone(picture)
     raise picture_changed(there[0])
@@ -324,8 +392,24 @@ def picture_changed(file: Path) -> PictureError:
 # -- the collection in numbers
 
 
-def summarize_collection(library: Library, settings: ServerSettings, *, jobs: int) -> Collection:
-    """The collection at a glance; a library without pictures is one too."""
+def has_demo(library: Library) -> bool:
+    """Whether the pictures of the demo were added."""
+    folder = library.folder.resolve() / DEMO
+    return any(Path(root).is_relative_to(folder) for root in library.settings.roots)
+
+
+def summarize_collection(
+    library: Library,
+    settings: ServerSettings,
+    *,
+    jobs: int,
+    originals: bool,
+    adding: Adding | None = None,
+    is_local: bool = False,
+) -> Collection:
+    """The collection at a glance; a library without pictures is one too. `originals`: whether files may be fetched."""
+    from viewfinder.server.pictures.examples import suggest_descriptions
+
     snapshot = current_snapshot(library)
     return Collection(
         pictures=0 if snapshot is None else len(snapshot),
@@ -335,9 +419,13 @@ def summarize_collection(library: Library, settings: ServerSettings, *, jobs: in
         encoder=encoder_name(library.settings.encoder),
         encoders=[encoder_name(it.encoder) for it in (library.settings.active, *library.settings.others)],
         space=None if snapshot is None else snapshot.space,
-        originals=settings.originals,
+        originals=originals,
         roots=[Root(number=number, name=to_unicode(root.resolve().name)) for number, root in enumerate(settings.roots)],
         jobs=jobs,
+        adding=adding,
+        demo=has_demo(library),
+        library_option=to_unicode(write_option(place_name(library.folder))) if is_local else None,
+        picks_folders=is_local,
     )
 
 
@@ -371,18 +459,21 @@ def count_facets(library: Library, where: Mapping[str, str]) -> Facets:
     snapshot = current_snapshot(library)
     if snapshot is None:
         return Facets(total=0, facets=[])
-    met = {snapshot.column(name).name: snapshot.column(name).mask(value) for name, value in where.items()}
-    chosen = {snapshot.column(name).name: value for name, value in where.items()}
+    kept = {name: snapshot.mask_chosen(value) for name, value in where.items() if isinstance(value, ChosenPictures)}
+    of_columns = {snapshot.column(name).name: value for name, value in where.items() if name not in kept}
+    met = {name: snapshot.column(name).mask(value) for name, value in of_columns.items()}
     columns = [
         column
         for column in snapshot.all_columns
         if (column.tells_kinds or column.numbers_v is not None or column.name in met)
         and (column.name not in NO_FACETS or not column.of_files or column.name in met)
     ]
+    allowed = _all_but(kept, None, len(snapshot))
     listed = [
-        count_facet(column, _all_but(met, column.name, len(snapshot)), chosen.get(column.name)) for column in columns
+        count_facet(column, allowed & _all_but(met, column.name, len(snapshot)), of_columns.get(column.name))
+        for column in columns
     ]
-    return Facets(total=int(_all_but(met, None, len(snapshot)).sum()), facets=listed)
+    return Facets(total=int((allowed & _all_but(met, None, len(snapshot))).sum()), facets=listed)
 
 
 def count_facet(column: AttributeColumn, allowed_n: Bool[np.ndarray, " n"], chosen: str | None) -> Facet:
@@ -393,10 +484,20 @@ def count_facet(column: AttributeColumn, allowed_n: Bool[np.ndarray, " n"], chos
     if chosen is not None:
         wanted = [code for code, value in enumerate(column.values) if value.casefold() == chosen.strip().casefold()]
         shown += [code for code in wanted[:1] if code not in shown]
+    shown = _order_in_time(column, shown)
     values = [FacetValue(value=to_unicode(column.values[code]), count=int(counts_v[code])) for code in shown]
     numbers_k = None if column.numbers_v is None or not order else column.numbers_v[order]
     span = None if numbers_k is None else NumberRange(low=float(numbers_k.min()), high=float(numbers_k.max()))
     return Facet(column=to_unicode(column.name), values=values, more=len(set(order) - set(shown)), range=span)
+
+
+def _order_in_time(column: AttributeColumn, codes: list[int]) -> list[int]:
+    """Years and months in their own order; all else as it is."""
+    if column.name == "year" and column.numbers_v is not None:
+        return sorted(codes, key=column.numbers_v.__getitem__)
+    if column.name == "month":
+        return sorted(codes, key=lambda code: (*MONTHS, column.values[code]).index(column.values[code]))
+    return codes
 
 
 def count_values(column: AttributeColumn, allowed_n: Bool[np.ndarray, " n"]) -> Int64[np.ndarray, " values"]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from enum import IntEnum
 from typing import Annotated, Any
+from urllib.parse import quote
 
 from fastapi import Header, Path, Query, Request, Response
 from fastapi.responses import FileResponse
@@ -13,6 +15,7 @@ from starlette.responses import MalformedRangeHeader
 from viewfinder.library import Library
 from viewfinder.server.access.bodies import ENVELOPE, WORDY_BODY, json_up_to, takes_body
 from viewfinder.server.access.tokens import Admin, Reader, Writer
+from viewfinder.server.conversations.schemas import Fields
 from viewfinder.server.pictures.library import browse_pictures as browse
 from viewfinder.server.pictures.library import (
     describe_picture,
@@ -22,23 +25,28 @@ from viewfinder.server.pictures.library import (
     is_in_library,
     picture_gone,
 )
+from viewfinder.server.pictures.names import name_attachment
 from viewfinder.server.pictures.schemas import (
     AddedPicture,
+    Addresses,
     Browsed,
     BrowseIn,
     Looked,
     PictureDetails,
+    PicturesIn,
     Placeholders,
     PlaceholdersIn,
     RemovedPicture,
+    Seen,
+    SeenIn,
     SimilarPictures,
     Upload,
     WhereInPicture,
 )
 from viewfinder.server.pictures.thumbnails import PictureSource
 from viewfinder.server.pictures.uploads import FILE_BODY, keep_for_adding, pictures_folder, receive_file
-from viewfinder.server.problems import Problem, responses
-from viewfinder.server.services import Services, WithServices, make_router
+from viewfinder.server.problems import responses
+from viewfinder.server.services import Services, WithServices, WithSigner, make_router
 
 router = make_router("pictures")
 
@@ -80,10 +88,33 @@ async def placeholders(given: PlaceholdersIn, caller: Reader, services: WithServ
     return Placeholders(placeholders=await services.pool.run(services.thumbnails.read_placeholders, given.ids))
 
 
+@router.post("/pictures/seen", summary="What is in some pictures, in a few words")
+async def seen_in_pictures(given: SeenIn, caller: Reader, services: WithServices) -> Seen:
+    """For alternative texts of pictures without a caption: a name from the catalogue, or what is seen in them."""
+    from viewfinder.server.pictures.seen import list_seen
+
+    return Seen(seen=await services.pool.run(list_seen, services.library, given.ids))
+
+
+@router.post("/pictures/addresses", summary="The addresses of pictures, for pages of other origins")
+async def picture_addresses(given: PicturesIn, caller: Reader, services: WithServices, signer: WithSigner) -> Addresses:
+    """For who came with a bearer token they are signed, and need none: when those of results have ended, and for
+    pictures that are named elsewhere (examples of a question, other pictures of a product)."""
+    ids = list(dict.fromkeys(given.ids))
+    if signer is None:
+        return Addresses(thumbnails={id: f"/api/v1/pictures/{quote(id, safe='')}/thumbnail" for id in ids}, until=None)
+    signed = await services.pool.run(lambda: {id: signer.sign_thumbnail(id) for id in ids})
+    return Addresses(thumbnails=signed, until=datetime.fromtimestamp(signer.until, UTC))
+
+
 @router.get("/pictures/{picture}", summary="The facts of a picture", responses=responses(404))
-async def picture_details(picture: PictureId, caller: Reader, services: WithServices) -> PictureDetails:
+async def picture_details(
+    picture: PictureId, caller: Reader, services: WithServices, request: Request
+) -> PictureDetails:
     """Facts of the file, captions, catalogue, and what the encoder sees."""
-    return await services.pool.run(describe_picture, services.library, picture, originals=services.settings.originals)
+    originals = caller.may_download(services.settings)
+    paths = "admin" in caller.scopes and request.state.head.is_local
+    return await services.pool.run(describe_picture, services.library, picture, originals=originals, paths=paths)
 
 
 @router.delete("/pictures/{picture}", summary="Forget a picture", status_code=202, responses=responses(404))
@@ -130,25 +161,37 @@ class OriginalFile(FileResponse):
     responses={**responses(404, 410), **_FILE},
 )
 async def picture_original(
-    picture: PictureId, caller: Reader, services: WithServices, if_none_match: Known = None
+    picture: PictureId,
+    caller: Reader,
+    services: WithServices,
+    download: Annotated[bool, Query(description="to be saved under its own name, not shown")] = False,
+    if_none_match: Known = None,
 ) -> Response:
-    """The first of its files that still is the picture; only if the server allows it."""
-    if not services.settings.originals:
-        raise Problem(403, "no-originals", "this server gives no originals: start it with --originals")
+    """The first of its files that still is the picture, for callers with the scope `download` too.
+
+    A server started with `--originals` gives files to all who may read.
+    """
+    caller.check_download(services.settings)
     found = await services.thumbnails.aside.run(find_original, services.library, picture)
-    headers = _cache_headers(picture)
+    # Of two files with the same pixels, one may have other keywords: its bytes are another version.
+    headers = {"ETag": f'"{found.content}"', "Cache-Control": "private, no-cache"}
+    headers = _cache_headers(picture) if found.content == picture else headers
     if _has_version(if_none_match, headers["ETag"]):
         return Response(status_code=304, headers=headers)
-    return OriginalFile(
-        found.path, media_type=found.media_type, filename=found.name, content_disposition_type="inline", headers=headers
-    )
+    headers["Content-Disposition"] = name_attachment(found.name, inline=not download)
+    return OriginalFile(found.path, media_type=found.media_type, headers=headers)
+
+
+# For programs that ask for size and type before they fetch; it is no operation of its own.
+router.add_api_route("/pictures/{picture}/original", picture_original, methods=["HEAD"], include_in_schema=False)
 
 
 @router.post("/pictures/browse", summary="Look around")
 @takes_body(json_up_to(WORDY_BODY))
-async def browse_pictures(given: BrowseIn, caller: Reader, services: WithServices) -> Browsed:
+async def browse_pictures(given: BrowseIn, caller: Reader, services: WithServices, signer: WithSigner) -> Browsed:
     """A page of pictures in no particular order, under filters if there are any."""
-    return await services.pool.run(browse, services.library, given)
+    where = await services.pool.run(services.kept.read, given.where, caller.token, new=True)
+    return await services.pool.run(browse, services.library, given.model_copy(update={"where": where}), signer)
 
 
 @router.get("/pictures/{picture}/similar", summary="The pictures most like one", responses=responses(404))
@@ -156,11 +199,15 @@ async def similar_pictures(
     picture: PictureId,
     caller: Reader,
     services: WithServices,
+    signer: WithSigner,
     n: Annotated[int, Query(ge=1, le=500)] = 20,
     cursor: Annotated[str | None, Query(pattern=r"^[0-9]{1,9}$", description="`next` of the page before")] = None,
+    fields: Fields = (),
 ) -> SimilarPictures:
     """By what it looks like; the picture itself is left out."""
-    return await services.pool.run(find_similar, services.library, picture, n=n, start=int(cursor or 0))
+    return await services.pool.run(
+        find_similar, services.library, picture, n=n, start=int(cursor or 0), fields=fields, signer=signer
+    )
 
 
 @router.get(
@@ -225,14 +272,16 @@ async def add_picture(request: Request, caller: Admin, services: WithServices) -
     openapi_extra=FILE_BODY,
 )
 @takes_body(lambda settings: settings.upload_bytes + ENVELOPE)
-async def upload(request: Request, caller: Writer, services: WithServices) -> Upload:
+async def upload(request: Request, caller: Writer, services: WithServices, signer: WithSigner) -> Upload:
     """It does not join the library. When a token has too many, its oldest are forgotten."""
     uploads = services.uploads
     given = await receive_file(request, uploads.folder, services.settings.upload_bytes, services.pool)
     row = await services.thumbnails.aside.run(uploads.accept, given, caller)
     may_read = "read" in caller.scopes
     known = await services.pool.run(is_in_library, services.library, row.picture) if may_read else None
-    return Upload.model_validate({**vars(row), "known": known})
+    address = f"/api/v1/uploads/{row.id}/thumbnail"
+    signed = await services.pool.run(signer.sign, address) if signer is not None and may_read else None
+    return Upload.model_validate({**vars(row), "known": known, "thumbnail": signed})
 
 
 @router.get(

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
-from viewfinder.server.conversations.schemas import Card, Filters, Hit, Id, Name, Strict, Text
+from viewfinder.server.conversations.schemas import Card, FieldNames, Filters, Hit, Id, Name, Strict, Text
 
 
 class Facts(BaseModel):
@@ -48,7 +48,8 @@ class PictureDetails(BaseModel):
     attributes: dict[str, list[str]]
     known: list[KnownFact]
     tags: dict[str, tuple[str, float]]
-    original: bool = Field(description="whether the file itself may be fetched")
+    paths: list[str] = Field([], description="where its files lie: told to admins who sit at the server's machine")
+    original: bool = Field(description="whether you may fetch the file itself")
 
 
 class SimilarPictures(BaseModel):
@@ -59,17 +60,29 @@ class SimilarPictures(BaseModel):
 
 
 class BrowseIn(Strict):
-    """The pictures to browse."""
+    """The pictures to browse: mixed, or by the day they were taken, those without a date last."""
 
     where: Filters = Field(default_factory=dict)
+    order: Literal["mixed", "newest", "oldest"] = "mixed"
     n: int = Field(60, ge=1, le=500)
     cursor: str | None = Field(None, pattern=r"^[0-9]{1,9}$")
+    fold: bool = Field(
+        False, description="of the pictures of one product, of one burst, or nearly the same, only the first is shown"
+    )
+    fields: FieldNames = Field(default_factory=list, description="columns whose values each picture has with it")
+
+
+class DatedCard(Card):
+    """A picture, and when it was taken; null where nothing tells. `others`: those that are folded behind it."""
+
+    captured: str | None = None
+    others: list[str] = Field(default_factory=list)
 
 
 class Browsed(BaseModel):
-    """Pictures in no particular order; `total` counts those that meet the filters."""
+    """Pictures, of which `total` meet the filters."""
 
-    pictures: list[Card]
+    pictures: list[DatedCard]
     total: int
     next: str | None = Field(description="give it as `cursor` for more; null: no more")
 
@@ -101,6 +114,31 @@ class Placeholders(BaseModel):
     placeholders: dict[str, str]
 
 
+class SeenIn(Strict):
+    """Pictures of which it is asked what is in them."""
+
+    ids: Annotated[list[Id], Field(max_length=100)]
+
+
+class Seen(BaseModel):
+    """What is in pictures, in a few words or a sentence each; those of which nothing is known are left out."""
+
+    seen: dict[str, list[str]]
+
+
+class PicturesIn(Strict):
+    """Pictures whose addresses are wanted."""
+
+    ids: Annotated[list[Id], Field(max_length=1000)]
+
+
+class Addresses(BaseModel):
+    """An address of the small copies of each picture asked for; those signed hold `until` then (null: for good)."""
+
+    thumbnails: dict[str, str]
+    until: datetime | None
+
+
 class Upload(BaseModel):
     """The user's own image, to be shown to the search by its `id`; `picture` is the hash of its content."""
 
@@ -113,6 +151,7 @@ class Upload(BaseModel):
     known: bool | None = Field(
         description="whether the library holds this very picture; null for a token that may not read"
     )
+    thumbnail: str | None = Field(None, description="as that of a result")
 
 
 class AddedPicture(BaseModel):
@@ -132,6 +171,28 @@ class Root(BaseModel):
     name: str
 
 
+class Adding(BaseModel):
+    """Pictures that are being added now, by a job or at a terminal.
+
+    `done` files of `total` are dealt with (null: they are still being looked for), `failed` of them could not be read.
+    `eta_s`: seconds that are left, by the speed so far; null where that is not known.
+    """
+
+    name: str = Field(description="what is added, by its last names")
+    done: int
+    total: int | None
+    failed: int
+    eta_s: float | None
+    job: str | None = Field(description="the job that does it; null: somebody at a terminal, or not known")
+
+
+class CollectionProgress(BaseModel):
+    """How many pictures can be searched now, and what is being added."""
+
+    pictures: int
+    adding: Adding | None
+
+
 class Collection(BaseModel):
     """The library at a glance."""
 
@@ -142,16 +203,50 @@ class Collection(BaseModel):
     encoder: str
     encoders: list[str] = Field(description="all encoders that the library has vectors of, this one first")
     space: str | None
-    originals: bool
+    originals: bool = Field(description="whether you may fetch the files themselves")
     roots: list[Root]
     jobs: int = Field(description="jobs that wait or run")
+    adding: Adding | None = Field(None, description="what is being added now")
+    demo: bool = Field(False, description="whether the drawn pictures of the demo are among them")
+    library_option: str | None = Field(
+        None, description="what commands end in that mean this library, quoted; only for this machine's own user"
+    )
+    picks_folders: bool = Field(False, description="whether this caller may add any folder of this machine")
 
 
 class AddFolder(Strict):
-    """Add the pictures in a folder below one of the server's roots."""
+    """Add the pictures in a folder below one of the server's roots; or, on this machine, in any folder, by `path`."""
 
     root: int = Field(0, ge=0, le=1000)
     folder: Text = Field("", description="relative to the root, with / between names")
+    path: Text | None = Field(None, description="absolute; only for this machine's own user")
+
+
+class FolderInside(BaseModel):
+    """A folder in another one. `at`: how to ask for it. `readable`: whether the server may look into it."""
+
+    name: str
+    at: str
+    readable: bool
+
+
+class Folders(BaseModel):
+    """A folder as one walks through them: what is in it, and how many pictures there are to add.
+
+    `at`: where it lies, relative to the root, or absolute (root: null). `above`: the folder that it lies in, null at
+    the top. `pictures` below it, by their names; `more`: there are more, counting took too long. `places`: where
+    pictures usually are. `left_out`: folders that are not listed because there are too many.
+    """
+
+    root: int | None
+    at: str
+    name: str
+    above: str | None
+    folders: list[FolderInside]
+    left_out: int
+    pictures: int
+    more: bool
+    places: list[FolderInside]
 
 
 class PrepareIn(Strict):

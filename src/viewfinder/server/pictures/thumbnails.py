@@ -22,7 +22,7 @@ from viewfinder.pictures.thumbnails import (
 )
 from viewfinder.server.access.limits import ThreadPool
 from viewfinder.server.pictures.library import current_snapshot, find_picture, picture_changed, picture_gone
-from viewfinder.store.bucket import find_bucket
+from viewfinder.store.places import find_bucket
 
 if TYPE_CHECKING:
     from viewfinder.library import Library

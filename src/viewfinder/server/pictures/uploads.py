@@ -35,7 +35,7 @@ from viewfinder.server.database.records import UploadRow, UploadRows
 from viewfinder.server.pictures.library import FORMATS, find_same_pixels, is_in_library
 from viewfinder.server.pictures.thumbnails import PictureSource
 from viewfinder.server.problems import Problem, not_found
-from viewfinder.store.removal import SENT
+from viewfinder.store.places import SENT
 
 if TYPE_CHECKING:
     from viewfinder.library import Library
