@@ -27,7 +27,7 @@ import pytest
 from viewfinder.encoders.starter.encoder import RAW_VERSION, RAW_WIDTH
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, Request
+    from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, Request, Route
 
     from tests.server.conftest import Model
 
@@ -66,6 +66,7 @@ CROWD = 1_500
 """Pictures that take a fast machine ten times as long to index as a page takes to be photographed."""
 WAIT_MS = 60_000
 """How long something may take to appear: machines that run tests are slow at times."""
+NO_WORKER = "Service Worker registration blocked by Playwright"
 WATCH = """
 window.breaches = []; window.shifts = []; window.heard = [];
 addEventListener("DOMContentLoaded", () => {
@@ -230,6 +231,20 @@ def own_server(library: Path, tmp_path: Path) -> Iterator[Server]:
         yield started
 
 
+@pytest.fixture
+def guarded(library: Path, tmp_path: Path) -> Iterator[tuple[Server, dict[str, str]]]:
+    """A server that wants tokens, and two of them: one that may only read, and one that may write too."""
+    shutil.copytree(library, tmp_path / "own.vf")
+    scopes = {"reader": ["read"], "writer": ["read", "write"]}
+    tokens = {}
+    for name, some in scopes.items():
+        options = [part for scope in some for part in ("--scope", scope)]
+        made = program("token", "add", name, *options, "--library", tmp_path / "own.vf", "--json")
+        tokens[name] = json.loads(made)["token"]
+    with serving(tmp_path / "own.vf", VIEWFINDER_TOKENS_ALWAYS="1") as server:
+        yield server, tokens
+
+
 @pytest.fixture(scope="session")
 def rich_server(
     library: Path,
@@ -256,7 +271,8 @@ def new_server(photos: Photos, tmp_path: Path) -> Iterator[Server]:
     root.mkdir()
     for file in photos.files[:40]:  # more than regions are made of without being asked
         shutil.copy(file, root)
-    with serving(tmp_path / "new.vf", "--create", "--root", str(root)) as started:
+    # At home, where choosing a folder begins.
+    with serving(tmp_path / "new.vf", "--create", "--root", str(root), HOME=str(tmp_path)) as started:
         yield started
 
 
@@ -269,7 +285,7 @@ def crowded_server(photos: Photos, tmp_path: Path) -> Iterator[Server]:
     shutil.copytree(photos.folder, root / "photos")
     for number in range(CROWD):
         Image.new("RGB", (8, 8), (number % 256, number // 256, 0)).save(root / f"plain-{number}.png")
-    with serving(tmp_path / "new.vf", "--create", "--root", str(root)) as started:
+    with serving(tmp_path / "new.vf", "--create", "--root", str(root), HOME=str(tmp_path)) as started:
         yield started
 
 
@@ -313,7 +329,7 @@ class Watched:
         page.on("request", self._asked)
 
     def _heard(self, message: ConsoleMessage) -> None:
-        if message.type in ("error", "warning"):
+        if message.type in ("error", "warning") and message.text != NO_WORKER:
             self.wrong.append(f"console: {message.text} {message.location.get('url', '')}")
 
     def _asked(self, request: Request) -> None:
@@ -360,6 +376,8 @@ def open_page(browser: Browser, watched: Watched, request: pytest.FixtureRequest
             has_touch=phone,
             reduced_motion=given.pop("motion", "reduce"),
             base_url=watched.origin,
+            # What a test makes of the network, it makes of the page's: the worker has its own tests.
+            service_workers=given.pop("service_workers", "block"),
             **given,
         )
         context.set_default_timeout(WAIT_MS)
@@ -401,6 +419,12 @@ class Person:
         with self.turn():
             self.box.fill(text)
             self.box.press("Enter")
+
+    def like(self, at: int) -> None:
+        """Says "like this" of the picture at a place."""
+        tile = self.tiles.nth(at)
+        tile.hover()
+        tile.get_by_role("button", name="Like this").click()
 
     @contextlib.contextmanager
     def turn(self) -> Iterator[None]:
@@ -466,6 +490,18 @@ class Person:
     def hear(self, words: str) -> None:
         """Waits until a screen reader was told these words, alone or with others: the page says them a moment later."""
         self.page.wait_for_function("(words) => window.heard.some((said) => said.includes(words))", arg=words)
+
+
+def mirror(page: Page) -> None:
+    """Has the pages of a server come as those of a language that is read from the right."""
+
+    def turn(route: Route) -> None:
+        answer = route.fetch()
+        html = answer.text().replace('lang="en" dir="ltr"', 'lang="ar" dir="rtl"', 1)
+        assert 'dir="rtl"' in html
+        route.fulfill(response=answer, body=html)
+
+    page.route(re.compile(r"://[^/]+/(talk/.*)?$"), turn)
 
 
 @pytest.fixture

@@ -57,6 +57,7 @@ def test_a_question_is_answered_in_words_and_the_pictures_stay(asker: Person, ph
     assert not any("pictures" in said for said in asker.heard[-1:])
 
 
+@pytest.mark.long
 def test_words_are_shown_as_they_come(asker: Person, photos: Photos) -> None:
     held: list[Any] = []
 
@@ -90,13 +91,14 @@ def test_every_turn_keeps_its_answer_when_the_conversation_goes_on_and_is_read_a
 def test_a_picture_that_is_picked_joins_the_conversation_after_an_answer(asker: Person, photos: Photos) -> None:
     asker.say(ASKED)
     second = asker.shown[1]
-    asker.tiles.nth(1).locator(".pick").click()
+    asker.like(1)
     with asker.turn():
         asker.box.press("Enter")
     assert asker.tree()[3]["turn"] == {"like": second}
     expect(asker.page.locator(".turn").nth(1).locator(".reply")).to_have_text(words_of(photos, ASKED))
 
 
+@pytest.mark.long
 def test_by_its_leaning_the_conversation_is_answered_otherwise(asker: Person, photos: Photos) -> None:
     asker.say(ASKED)
     expect(answer(asker)).to_have_text(words_of(photos, ASKED))
@@ -136,11 +138,12 @@ def test_the_slider_stands_where_the_conversation_leans_and_begins_new_ones_so(a
     asker.page.get_by_role("button", name=re.compile("^How to search")).click()
     asker.page.get_by_role("radio", name="talker").check()
     expect(slider).to_have_value("-3")
-    asker.page.get_by_role("radio", name="composer").check()
+    asker.page.get_by_role("radio", name="Everything together").check()
     expect(slider).to_have_count(0)
 
 
 @pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.long
 def test_it_looks_right_and_can_be_read_by_all(
     open_page: Open, rich_server: Server, photos: Photos, album_of: AlbumOf, look: str
 ) -> None:

@@ -32,7 +32,7 @@ def came(open_page: Open, at: Server, **look: Any) -> Person:
     person.tiles.first.wait_for()
     person.page.locator("vf-retrievers:defined").wait_for()
     person.rest()
-    read_by(person, "fashioniq")
+    read_by(person, "Picture and what differs")
     return person
 
 
@@ -59,7 +59,7 @@ def seen(person: Person, picture: str) -> list[str]:
 def pick(person: Person, at: int = 0) -> str:
     """Picks a picture of the grid; its id, when its attributes are there."""
     picture = person.shown[at]
-    person.tiles.nth(at).locator(".pick").click()
+    person.like(at)
     expect(chips(person)).to_have_text(seen(person, picture))
     return picture
 
@@ -91,6 +91,7 @@ def test_what_is_taken_away_and_put_in_counts_in_the_turn(shopper: Person, photo
     assert shopper.shown[:8] == shopper.ranking(2)[:8]
 
 
+@pytest.mark.long
 def test_what_is_left_as_it_is_seen_is_not_sent(shopper: Person, photos: Photos) -> None:
     shopper.say(photos.first)
     picture = pick(shopper)
@@ -127,6 +128,7 @@ def test_all_of_it_is_done_with_the_keyboard_and_heard(shopper: Person, photos: 
     expect(shopper.page.locator(".pinned-pill")).to_be_visible()
 
 
+@pytest.mark.long
 def test_every_chip_may_go(shopper: Person, photos: Photos) -> None:
     shopper.say(photos.first)
     picture = pick(shopper)
@@ -139,6 +141,7 @@ def test_every_chip_may_go(shopper: Person, photos: Photos) -> None:
     expect(shopper.page.locator(".counts")).to_have_text("no attributes")
 
 
+@pytest.mark.long
 def test_before_a_conversation_has_begun_what_is_found_follows_the_attributes(shopper: Person) -> None:
     picture = pick(shopper, 2)
     names = seen(shopper, picture)
@@ -152,6 +155,7 @@ def test_before_a_conversation_has_begun_what_is_found_follows_the_attributes(sh
     assert shopper.tree()[1]["turn"] == {"like": picture, "but": "is longer", "attributes": names[1:]}
 
 
+@pytest.mark.long
 def test_an_image_of_ones_own_has_attributes_too(shopper: Person, photos: Photos) -> None:
     shopper.page.locator("vf-say input[type=file]").set_input_files(photos.files[0])
     expect(chips(shopper)).to_have_count(8)
@@ -168,19 +172,20 @@ def test_an_image_of_ones_own_has_attributes_too(shopper: Person, photos: Photos
 def test_the_page_is_as_ever_for_who_reads_none(shopper: Person, photos: Photos) -> None:
     shopper.say(photos.first)
     pick(shopper)
-    read_by(shopper, "composer")
+    read_by(shopper, "Everything together")
     expect(shopper.page.locator("vf-attributes")).to_be_hidden()
     assert shopper.box.get_attribute("placeholder") == "like this, but …"
     picture = shopper.shown[1]
-    shopper.tiles.nth(1).locator(".pick").click()
+    shopper.like(1)
     with shopper.turn():
         shopper.box.fill(photos.but)
         shopper.box.press("Enter")
     assert shopper.tree()[-1]["turn"] == {"like": picture, "but": photos.but}
-    read_by(shopper, "fashioniq")
+    read_by(shopper, "Picture and what differs")
     pick(shopper)
 
 
+@pytest.mark.long
 def test_a_turn_that_is_changed_later_keeps_its_attributes(shopper: Person, photos: Photos) -> None:
     shopper.say(photos.first)
     names = seen(shopper, pick(shopper))
@@ -210,7 +215,7 @@ def test_attributes_shut_nobody_out_and_move_nothing(
         held.append(route)
 
     person.page.route("**/attributes?*", hold)
-    person.tiles.nth(1).locator(".pick").click()
+    person.like(1)
     expect(person.page.get_by_text("Looking at it …")).to_be_visible()
     person.page.wait_for_timeout(300)
     person.page.evaluate("window.shifts.length = 0")

@@ -86,9 +86,9 @@ def test_a_question_is_answered_in_words_of_ones_own(person: Person, photos: Pho
 def test_a_picture_that_is_clicked_begins_like_this_but(person: Person, photos: Photos) -> None:
     person.say(photos.first)
     second = person.shown[1]
-    person.tiles.nth(1).locator(".pick").click()
+    person.like(1)
     expect(person.page.locator(".pinned-pill")).to_contain_text("Like this")
-    expect(person.tiles.nth(1).locator(".pick")).to_have_attribute("aria-pressed", "true")
+    expect(person.tiles.nth(1).get_by_role("button", name="Like this")).to_have_attribute("aria-pressed", "true")
     expect(person.box).to_be_focused()
     with person.turn():
         person.page.keyboard.type(f"but {photos.but}")
@@ -102,7 +102,7 @@ def test_a_picture_that_is_clicked_begins_like_this_but(person: Person, photos: 
 
 
 def test_a_picture_that_is_picked_can_be_let_go(person: Person) -> None:
-    person.tiles.first.locator(".pick").click()
+    person.like(0)
     person.page.get_by_role("button", name="Not like this after all").click()
     expect(person.page.locator(".pinned-pill")).to_have_count(0)
     person.hear("Picked ")
@@ -164,7 +164,7 @@ def test_a_conversation_ends_with_the_picture_that_was_meant(person: Person, pho
     notice = person.page.get_by_role("status").filter(has_text="After 1 turn")
     expect(notice).to_contain_text("It was result 3.")
     expect(person.tiles.nth(2)).to_have_class(re.compile("found"))
-    notice.get_by_role("button", name="Look for another").click()
+    person.page.get_by_role("region", name="Found!").get_by_role("button", name="Look for another").click()
     expect(person.page).to_have_url(re.compile(r":\d+/$"))
 
 

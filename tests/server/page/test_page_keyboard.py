@@ -25,7 +25,7 @@ def test_from_the_start_to_found_with_keys_alone(person: Person, photos: Photos)
     expect(person.tiles.nth(0).locator(".pick")).to_be_focused()
     keys.press("ArrowRight")
     expect(person.tiles.nth(1).locator(".pick")).to_be_focused()
-    keys.press("Enter")
+    keys.press("m")
     expect(person.box).to_be_focused()
     with person.turn():
         keys.type(photos.but)
@@ -49,12 +49,12 @@ def test_a_screen_reader_is_told_of_what_changes(person: Person, photos: Photos)
     name = person.tiles.nth(0).locator(".pick").get_attribute("aria-label") or ""
     expect(person.page.locator("#live")).to_contain_text(f"Question: {asked}")
     keys.press("ArrowUp")
-    keys.press("Enter")
+    keys.press("m")
     expect(person.page.locator("#live")).to_contain_text("Picked ")
     keys.press("Escape")
     expect(person.page.locator("#live")).to_have_text("Nothing picked.")
     said = " | ".join(person.heard)
-    assert re.search(rf"{len(photos.files)} pictures\. First: .*Question: .*Picked .*Nothing picked\.", said), said
+    assert re.search(rf"of {len(photos.files)}\. First: .*Question: .*Picked .*Nothing picked\.", said), said
     assert name.removeprefix("1. ").split(" (")[0] in said
 
 

@@ -89,11 +89,12 @@ def test_one_goes_on_from_the_picture_of_an_earlier_turn(shopper: Person, photos
     assert shopper.shown[:8] == shopper.ranking(4)[:8]
 
 
+@pytest.mark.long
 def test_a_picture_that_is_picked_in_the_results_is_no_earlier_turns(shopper: Person, photos: Photos) -> None:
     of_turn_2(shopper).click()
     large(shopper).get_by_role("button", name="Go on from here").click()
     third = shopper.shown[2]
-    shopper.tiles.nth(2).locator(".pick").click()
+    shopper.like(2)
     expect(shopper.page.locator(".pinned-pill")).to_have_text("Like this")
     with shopper.turn():
         shopper.box.press("Enter")
@@ -113,6 +114,7 @@ def test_what_is_seen_in_an_earlier_picture_can_be_kept(shopper: Person, photos:
     assert picked(shopper) in str(last.locator("img").get_attribute("src"))
 
 
+@pytest.mark.long
 def test_an_image_of_ones_own_is_picked_again(shopper: Person, photos: Photos) -> None:
     shopper.page.locator("vf-say input[type=file]").set_input_files(photos.files[0])
     expect(shopper.page.locator(".pinned-pill")).to_have_text("Like my picture")
@@ -128,6 +130,7 @@ def test_an_image_of_ones_own_is_picked_again(shopper: Person, photos: Photos) -
 
 
 @pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.long
 def test_it_looks_right_and_can_be_read_by_all(
     open_page: Open, rich_server: Server, photos: Photos, album_of: AlbumOf, look: str
 ) -> None:

@@ -64,7 +64,7 @@ def _talking(album: Album, photos: Photos) -> None:
         person.box.press("Enter")
     person.say(photos.but)
     album.take("conversation")
-    person.tiles.nth(1).locator(".pick").click()
+    person.like(1)
     person.box.fill("but ")
     album.take("picked")
     person.box.fill("")
@@ -77,6 +77,7 @@ def _panels(album: Album, *, narrow: bool) -> None:
         ("conversations", "^Conversations"),
         ("collection", "^Collection"),
         ("retrievers", "^How to search"),
+        ("settings", "^Settings"),
     ):
         page.get_by_role("button", name=re.compile(name)).click()
         album.person.rest()
@@ -91,7 +92,8 @@ def _panels(album: Album, *, narrow: bool) -> None:
         album.take("conversation-open")
         page.get_by_role("button", name="Conversation", exact=True).click()
         return
-    page.get_by_role("button", name="Keyboard shortcuts").click()
+    page.get_by_role("button", name="Settings").click()
+    page.get_by_role("button", name="Show all keys").click()
     album.take("shortcuts")
     page.keyboard.press("Escape")
 
@@ -170,21 +172,26 @@ def test_an_empty_library_and_how_far_its_indexing_is_shut_nobody_out(
             page.set_viewport_size({"width": look["width"], "height": look["height"]})
             album.take(state)
 
-    expect(page.get_by_role("button", name="Add pictures …")).to_be_visible()
+    expect(page.get_by_role("button", name="Choose a folder …")).to_be_visible()
     person.rest(pictures=False)
     take("empty")
-    page.get_by_role("button", name="Add pictures …").click()
-    page.get_by_role("button", name="Add", exact=True).click()
+    page.get_by_role("button", name="Choose a folder …").click()
+    page.get_by_role("button", name="crowd", exact=True).click()
+    expect(page.get_by_text("1,620 pictures in this folder")).to_be_visible()
+    take("choosing-a-folder")
+    page.get_by_role("button", name="Add this folder").click()
+    expect(page.locator("vf-adding")).to_contain_text(re.compile(r"of 1,620 pictures are in · .* left"), timeout=FAR)
+    take("adding")
+    page.get_by_role("button", name=re.compile("^Collection")).click()
     job = page.locator(".job")
-    expect(job).to_contain_text("running", timeout=FAR)
     expect(job.get_by_role("progressbar")).to_have_attribute("value", re.compile("^[1-9]"), timeout=FAR)
-    expect(job).to_contain_text(re.compile(r"of 1,620 pictures.*about \d+ \w+ left"), timeout=FAR)
+    expect(job).to_contain_text(re.compile(r"of 1,620 pictures are in · .* left"), timeout=FAR)
     page.screenshot(path=artefacts / "indexing-phone.png")
     page.get_by_role("button", name=re.compile("^Pause")).click()
     expect(job).to_contain_text("paused", timeout=FAR)
     take("paused")
-    page.get_by_role("button", name=re.compile("^Cancel")).click()
-    expect(job).to_contain_text("cancelled", timeout=FAR)
+    page.get_by_role("button", name=re.compile("^End")).click()
+    expect(job).to_contain_text("ended early", timeout=FAR)
     assert [album.against for album in albums] == [{}, {}, {}]
 
 
@@ -192,12 +199,16 @@ def test_the_theme_and_the_size_of_the_pictures_are_chosen_and_remembered(person
     page = person.page
     paper = "getComputedStyle(document.documentElement).backgroundColor"
     light, high = page.evaluate(paper), person.tiles.first.evaluate("(tile) => tile.offsetHeight")
-    page.get_by_role("button", name="Theme: as the system. Change").click()
-    page.get_by_role("button", name="Theme: light. Change").click()
+    settings = page.get_by_role("button", name="Settings")
+    settings.click()
+    page.get_by_label("Light or dark").select_option("dark")
+    page.keyboard.press("Escape")
     page.get_by_role("button", name="Larger pictures").click()
     assert page.evaluate(paper) != light
     page.reload()
     person.rest()
-    expect(page.get_by_role("button", name="Theme: dark. Change")).to_be_visible()
+    settings.click()
+    expect(page.get_by_label("Light or dark")).to_have_value("dark")
+    page.keyboard.press("Escape")
     assert page.evaluate(paper) != light
     assert person.tiles.first.evaluate("(tile) => tile.offsetHeight") > high

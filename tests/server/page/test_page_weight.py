@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from playwright.sync_api import expect
@@ -11,20 +10,35 @@ from playwright.sync_api import expect
 if TYPE_CHECKING:
     from tests.server.page.conftest import Person, Photos, Server, Watched
 
-MOST_BYTES = 120_000
+MAX_BYTES, MAX_TEXT_BYTES = 75_000, 45_000
+"""Of script and style, and of the texts of a language, which pack to a third on their way to other machines."""
 
 
 def test_script_and_style_before_the_first_pictures_are_light(person: Person) -> None:
     asked = person.page.evaluate(
-        """performance.getEntriesByType("resource").map(({ startTime, name, decodedBodySize }) =>
-          ({ at: startTime, name, size: decodedBodySize }))"""
+        """performance.getEntriesByType("resource").map(({ startTime, responseEnd, name, decodedBodySize }) =>
+          ({ at: startTime, came: responseEnd, name, size: decodedBodySize }))"""
     )
-    first = min(each["at"] for each in asked if "/thumbnail" in each["name"])
+    first = min(each["came"] for each in asked if "/thumbnail" in each["name"])
     sizes = {each["name"]: each["size"] for each in asked if each["at"] < first and "/static/" in each["name"]}
     assert any(name.endswith("main.js") for name in sizes)
     assert any(name.endswith("base.css") for name in sizes)
     assert all(sizes.values())
-    assert sum(sizes.values()) < MOST_BYTES, sizes
+    texts = [name for name in sizes if "/locales/" in name]
+    assert [name.rpartition("/")[2] for name in texts] == ["en.json"]  # a language costs nothing but its own
+    assert sizes[texts[0]] < MAX_TEXT_BYTES
+    assert sum(size for name, size in sizes.items() if name not in texts) < MAX_BYTES, sizes
+
+
+def test_the_first_pictures_are_asked_for_once_and_the_best_of_them_early(person: Person) -> None:
+    asked = person.page.evaluate(
+        """performance.getEntriesByType("resource").map(({ name, initiatorType }) => [name, initiatorType])"""
+    )
+    assert (
+        sum(name.endswith("/pictures/browse") for name, _ in asked) == 1
+    )  # early.js asks to the letter as the page does
+    [early] = [name for name, _ in asked if person.shown[0] in name and "/thumbnail" in name]
+    assert early.endswith(person.tiles.first.locator("img").get_attribute("src") or "?")
 
 
 def test_nothing_moves_while_results_load(person: Person, photos: Photos) -> None:
@@ -57,21 +71,3 @@ def test_the_content_security_policy_runs_nothing_but_files_of_this_server(
     )
     person.page.wait_for_timeout(100)
     assert person.page.evaluate("[window.ran === undefined, breaches.splice(0).length]") == [True, 3]
-
-
-def test_every_text_of_the_page_has_words(person: Person) -> None:
-    static = Path(__file__).resolve().parents[3] / "src" / "viewfinder" / "server" / "static" / "js"
-    sources = [
-        file.read_text(encoding="utf-8") for file in static.glob("*.js") if not re.search("study|review", file.name)
-    ]
-    keys = sorted({key for source in sources for key in re.findall(r'\bt\("([^"$]+)"', source)})
-    assert len(keys) > 100
-    bare = person.page.evaluate(
-        """async (keys) => {
-          const { t } = await import("/static/js/texts.js");
-          const values = new Proxy({}, { get: () => 1 });
-          return keys.filter((key) => t(key, values) === key);
-        }""",
-        keys,
-    )
-    assert bare == []

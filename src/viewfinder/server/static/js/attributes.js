@@ -8,7 +8,7 @@ import { element, icon, iconButton } from "./dom.js";
 import { announce } from "./live.js";
 import { store } from "./store.js";
 import { chipKeys, list, refill } from "./conversation-parts.js";
-import { t } from "./texts.js";
+import { listed, t } from "./texts.js";
 
 /** @typedef {import("./store.js").Attributes} Seen */
 
@@ -65,7 +65,7 @@ class Attributes extends HTMLElement {
     const label = t("attributes.remove", { name });
     const remove = () => this.#choose(chosen.filter((each) => each !== name));
     return element("li", { class: `chip belief ${chance === undefined ? "mine" : ""}`, title: about },
-      element("span", { class: "chip-face" }, element("span", {}, name)),
+      element("span", { class: "chip-face" }, element("span", { dir: "auto" }, name)),
       element("button", { type: "button", class: "chip-x", "aria-label": label, onclick: remove, "data-key": `attribute-${name}` }, icon("close")));
   }
 
@@ -105,7 +105,7 @@ class Attributes extends HTMLElement {
     const { attributes } = store.state;
     if (!attributes) return;
     store.set({ attributes: { ...attributes, chosen, touched: true } });
-    announce(t("live.attributes", { names: chosen }));
+    announce(chosen.length ? t("live.attributes", { names: listed(chosen) }) : t("live.no-attributes"));
   }
 }
 

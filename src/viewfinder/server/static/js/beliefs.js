@@ -5,8 +5,9 @@ import { thumbnail, uploadThumbnail } from "./api.js";
 import { element, icon } from "./dom.js";
 import { holding } from "./overlay.js";
 import { store } from "./store.js";
+import { columnName, valueName } from "./columns.js";
 import { chipKeys, refill } from "./conversation-parts.js";
-import { readable } from "./conversation-shapes.js";
+import { filterName } from "./taking.js";
 import { t } from "./texts.js";
 
 /** @typedef {import("./store.js").Belief} Belief */
@@ -14,16 +15,18 @@ import { t } from "./texts.js";
 class Beliefs extends HTMLElement {
   connectedCallback() {
     chipKeys(this);
-    store.on(["results", "session", "where", "turn", "previewing"], () => this.#render());
+    store.on(["results", "session", "where", "turn", "previewing", "albums"], () => this.#render());
     this.#render();
   }
 
   #render() {
     const { results, where, previewing } = store.state;
     const beliefs = previewing ? [] : (results?.beliefs ?? []);
-    const filters = Object.entries(where);
-    this.hidden = beliefs.length + filters.length === 0;
-    const chips = [...beliefs.map((belief, index) => this.#belief(belief, index)), ...filters.map(([column, value]) => this.#filter(column, value))];
+    const { latitude, longitude, ...others } = where;
+    const isArea = latitude !== undefined && longitude !== undefined;
+    const filters = Object.entries(isArea ? others : where);
+    this.hidden = beliefs.length + Object.keys(where).length === 0;
+    const chips = [...beliefs.map((belief, index) => this.#belief(belief, index)), ...filters.map(([column, value]) => this.#filter(column, value)), ...(isArea ? [this.#area(others)] : [])];
     refill(this, element("ul", { class: "beliefs", role: "list", "aria-label": t("beliefs.title") }, ...chips));
   }
 
@@ -31,7 +34,7 @@ class Beliefs extends HTMLElement {
   #belief(belief, index) {
     const { label, turn, weight } = belief;
     const source = imageOf(belief);
-    const face = [source && element("img", { src: source, alt: "", class: "mini", width: 24, height: 24 }), element("span", {}, label)];
+    const face = [source && element("img", { src: source, alt: "", class: "mini", width: 24, height: 24 }), element("span", { dir: "auto" }, label)];
     // A picture has no words to look for: its chip shows what was said with it.
     const hover = source ? { turn } : { label: label.replace(/^not /, ""), turn };
     const given = { type: "button", class: "chip-face", title: t("beliefs.from", { turn }), "data-key": `belief-${turn}-${label}` };
@@ -40,11 +43,18 @@ class Beliefs extends HTMLElement {
     return this.#chip(show, t("beliefs.remove", { label }), () => actions.removeBelief(belief), `belief-x-${index}`, negative ? "negative" : "");
   }
 
+  /** A part of the map is two filters, and one chip. @param {Record<string, string>} others */
+  #area(others) {
+    const face = element("span", { class: "chip-face" }, icon("filter"), t("map.area"));
+    return this.#chip(face, t("beliefs.remove", { label: t("map.area") }), () => actions.setWhere(others), "filter-x-area");
+  }
+
   /** @param {string} column @param {string} value */
   #filter(column, value) {
     const without = () => actions.setWhere(Object.fromEntries(Object.entries(store.state.where).filter(([name]) => name !== column)));
-    const face = element("span", { class: "chip-face" }, icon("filter"), `${readable(column)}: ${value}`);
-    return this.#chip(face, t("filters.unset", { column, value }), without, `filter-x-${column}`);
+    const called = columnName(column);
+    const face = element("span", { class: "chip-face", dir: "auto" }, icon("filter"), filterName(column, value) ?? `${called}: ${valueName(column, value)}`);
+    return this.#chip(face, filterName(column, value) ? t("beliefs.remove", { label: filterName(column, value) }) : t("filters.unset", { column: called, value: valueName(column, value) }), without, `filter-x-${column}`);
   }
 
   /** @param {HTMLElement} face @param {string} label @param {() => void} onclick @param {string} key @param {string} [more] */

@@ -2,8 +2,9 @@
 
 import * as actions from "./actions.js";
 import { thumbnail } from "./api.js";
+import { endCompare } from "./conversation-actions.js";
 import { element, icon } from "./dom.js";
-import { store } from "./store.js";
+import { nameOf, store } from "./store.js";
 import { labelled, refill, toldOf } from "./conversation-parts.js";
 import { pathTo } from "./conversation-shapes.js";
 import { t } from "./texts.js";
@@ -17,7 +18,7 @@ const FIRST = 60;
 const FILTERS = { all: () => true, moved: ({ kind }) => kind === "up" || kind === "down", alone: ({ kind }) => kind === "only" };
 
 /** @param {Move} move */
-const moveTold = ({ kind, by, there }) => t(`compare.${kind}`, { by, there });
+const moveTold = ({ kind, by, there }) => t(`compare.${kind}`, { n: by, there });
 
 class Compare extends HTMLElement {
   /** @type {"all" | "moved" | "alone"} */
@@ -55,9 +56,9 @@ class Compare extends HTMLElement {
       { class: "compare-head" },
       element("h2", {}, t("compare.title")),
       element("p", { class: "quiet" }, shared ? t("compare.shared", { told }) : t("compare.shared-none")),
-      element("p", {}, equal ? t("compare.equal", { n }) : t("compare.summary", { n, both: n - only, only, same })),
+      element("p", {}, equal ? t("compare.equal", { n }) : t(same ? "compare.summary-same" : "compare.summary", { n, both: n - only, only, same })),
       this.#filters({ all: n, moved: found.size - same - only, alone: only }),
-      element("button", { type: "button", class: "end", "data-key": "end", onclick: () => actions.endCompare() }, ...labelled("close", t("compare.end"))),
+      element("button", { type: "button", class: "end", "data-key": "end", onclick: () => endCompare() }, ...labelled("close", t("compare.end"))),
     );
   }
 
@@ -82,7 +83,7 @@ class Compare extends HTMLElement {
     return element(
       "section",
       { class: "branch", "aria-label": told },
-      element("header", {}, element("h3", {}, t("compare.after", { told })), use),
+      element("header", {}, element("h3", { dir: "auto" }, t("compare.after", { told })), use),
       shown.length === 0
         ? element("p", { class: "quiet" }, t("compare.none"))
         : element("ol", { class: "compare-tiles", role: "list" }, ...shown.map((hit) => tile(hit, hits.indexOf(hit) + 1, found.get(hit.id), turn))),
@@ -98,7 +99,7 @@ class Compare extends HTMLElement {
 
 /** @param {Hit} hit @param {number} rank @param {Move} move @param {number} turn */
 function tile(hit, rank, move, turn) {
-  const label = t("compare.tile", { rank, name: hit.caption || hit.name, move: moveTold(move) });
+  const label = t("compare.tile", { rank, name: nameOf(hit), move: moveTold(move) });
   const open = (event) => event.currentTarget.dispatchEvent(new CustomEvent("vf-open", { bubbles: true, detail: hit }));
   const image = element("img", { src: thumbnail(hit.id, 320), alt: "", loading: "lazy", decoding: "async" });
   const badge = element("span", { class: `move ${move.kind}`, "aria-hidden": "true" }, ...badgeOf(move));

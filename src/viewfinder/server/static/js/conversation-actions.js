@@ -1,9 +1,10 @@
 /** What a person can do beside talking: conversations as files, filters with counts, jobs on the collection. */
 
-import { acting, goTo, refreshCollection } from "./actions.js";
+import { FIRST, acting, again, browsed, change, goTo, joined, listen, newConversation, open, recallResults, seen } from "./actions.js";
 import * as api from "./api.js";
+import { nameOfWay } from "./conversation-parts.js";
 import { announce } from "./live.js";
-import { placeOf } from "./router.js";
+import * as router from "./router.js";
 import { store } from "./store.js";
 import { t } from "./texts.js";
 
@@ -14,13 +15,98 @@ const { state } = store;
 
 // -- conversations
 
-/** A page of conversations, the last one used first. @param {string | null} [cursor] @returns {Promise<any>} */
-export const sessionsPage = (cursor = null) => acting(() => api.get("/sessions", { cursor }), { quiet: true });
+/** A page of conversations, the last one used first: of all, or of those that say `q`.
+ * @param {string | null} [cursor] @param {string} [q] @returns {Promise<any>} */
+export const sessionsPage = (cursor = null, q = "") => acting(() => api.get("/sessions", { cursor, q: q || null }), { quiet: true });
 
 /** Shows the turn that the address names, if it could not be shown before: its retriever was not ready then. */
 export function catchUp() {
-  const place = placeOf(location.pathname);
+  const place = router.placeOf(location.pathname);
   if (state.session && place.page === "talk" && place.turn && place.turn !== state.turn) goTo(place.turn);
+}
+
+/** Gives the present conversation a name, or the one of that id. @param {string} name @param {string} [id] */
+export const rename = (name, id = state.session?.id) =>
+  acting(async () => {
+    const changed = await api.patch(`/sessions/${id}`, { name });
+    if (state.session?.id === id) store.set({ session: { ...state.session, ...changed } });
+  });
+export const deleteSession = (id) =>
+  acting(async () => {
+    await api.remove(`/sessions/${id}`);
+    if (state.session?.id === id) await newConversation();
+  });
+
+/** Takes up a conversation that was exported. @param {File} file */
+export const importSession = (file) =>
+  acting(async () => {
+    const conversation = await new Response(file).json().catch(() => null);
+    if (!conversation) return store.set({ problem: { detail: t("import.wrong") } });
+    const session = await api.post("/sessions/import", conversation);
+    await open(session.id);
+  });
+export const exportUrl = (id) => api.address(`/sessions/${id}/export`);
+
+/** Puts another turn's results beside those that are shown. @param {number} turn */
+export const compareWith = (turn) =>
+  acting(async () => {
+    const session = state.session;
+    if (!session) return;
+    const results = await recallResults(session, turn);
+    store.set({ compare: { turn, results } });
+    router.show({ page: "compare", session: session.id, turn: state.turn, other: turn });
+  });
+
+/** Goes on with the turn that was shown. */
+export function endCompare() {
+  store.set({ compare: null });
+  if (state.session) router.show({ page: "talk", session: state.session.id, turn: state.turn });
+}
+
+// -- the way to search
+
+export const switchRetriever = (name) =>
+  acting(async () => {
+    await change({ retriever: name });
+    store.set({ chosen: { ...state.chosen, retriever: name } });
+    await again();
+  });
+
+/** From the next question on: one that is still thought about is the new one's. @param {string} name */
+export const switchQuestioner = (name) =>
+  acting(async () => {
+    await change({ questioner: name });
+    store.set({ chosen: { ...state.chosen, questioner: name } });
+    if (state.session && state.asking) listen(state.session.id, state.turn);
+  });
+
+/** How much the retriever leans to answering with pictures; all that was said is heard again. @param {number} leaning */
+export const switchLeaning = (leaning) =>
+  acting(async () => {
+    await change({ leaning });
+    store.set({ chosen: { ...state.chosen, leaning } });
+    await again();
+  });
+
+// -- what is in
+
+/** Reads the collection again: after jobs, or after pictures were added. The first ones are shown at once. */
+export const refreshCollection = ({ isWallOnly = false } = {}) =>
+  acting(async () => {
+    const collection = isWallOnly ? state.collection : await api.get("/collection");
+    store.set({ collection });
+    if (state.session || state.previewing) return;
+    seen.clear();
+    await growWall();
+  }, { quiet: true });
+
+/** Adds to the pictures to begin with what has come since; those that are shown stay where they are. */
+async function growWall() {
+  const shown = state.results;
+  const found = await browsed({ where: state.where, n: FIRST });
+  if (state.results !== shown || state.session || state.previewing) return;
+  const isGrown = shown && shown.total <= found.total;
+  store.set({ results: isGrown ? { ...found, results: joined(shown.results, found.results) } : found });
 }
 
 // -- filters
@@ -42,10 +128,12 @@ export const isLive = (job) => ["queued", "running", "paused"].includes(job.stat
 
 /** What a job is called on the page. @param {Job} job */
 export function jobName({ kind, what }) {
-  if (kind === "prepare") return t("jobs.kind-prepare", what);
+  if (kind === "prepare") return t("jobs.kind-prepare", { retriever: nameOfWay(what.retriever) });
   if (kind === "describe") return t(what.text_only ? "jobs.kind-read" : "jobs.kind-describe");
+  if (what.demo) return t(`jobs.kind-${kind}-demo`);
   if (kind === "remove") return t("jobs.kind-remove", { n: what.pictures.length });
-  return t(what.uploaded ? "jobs.kind-upload" : "jobs.kind-add", what);
+  if (what.uploaded) return t("jobs.kind-upload", { n: what.uploaded.length });
+  return t(what.folder ? "jobs.kind-add" : "jobs.kind-add-all", what);
 }
 
 /** Streams of jobs that are watched, by the job. @type {Map<string, () => void>} */
@@ -108,30 +196,32 @@ const changing = (path, body) =>
   acting(async () => {
     const job = await api.post(`/collection/${path}`, body);
     took(job);
+    dispatchEvent(new Event("vf-look"));
     if (isLive(job)) watch(job.id);
     return job;
   });
 
 /** @param {number} root @param {string} folder */
 export const addFolder = (root, folder) => changing("folders", { root, folder });
+/** @param {string} path */
+export const addFolderOfMachine = (path) => changing("folders", { path });
+export const addDemo = () => changing("demo");
+export const removeDemo = () =>
+  acting(async () => {
+    const job = await api.remove("/collection/demo");
+    took(job);
+    watch(job.id);
+  });
 /** @param {string} retriever */
 export const prepare = (retriever) => changing("prepare", { retriever });
 /** @param {string} id @param {"pause" | "resume" | "cancel"} what */
 export const steer = (id, what) => changing(`jobs/${id}/${what}`);
 
-/** Puts pictures of one's own into the library. @param {Iterable<File>} files */
-export const addPictures = (files) =>
-  acting(async () => {
-    for (const file of files) {
-      const { job } = await api.upload("/pictures", file);
-      if (!job) {
-        announce(t("jobs.there", file));
-        continue;
-      }
-      took(await api.get(`/collection/jobs/${job}`));
-      watch(job);
-    }
-  });
+/** Follows a job that was begun elsewhere. @param {string} id */
+export function followJob(id) {
+  if (watched.has(id) || state.jobs.some((job) => job.id === id && !isLive(job))) return;
+  watch(id);
+}
 
 /** Takes a picture out of the library, and out of sight. @param {string} id */
 export const removePicture = (id) =>

@@ -2,7 +2,20 @@
 
 import { element, fill, icon } from "./dom.js";
 import { DONT_KNOW, kindOf, textOf } from "./conversation-shapes.js";
-import { t } from "./texts.js";
+import { store } from "./store.js";
+import { direction, hasText, t } from "./texts.js";
+
+/** What a known way to search or to ask is called; one of somebody's own has its own name. @param {string} name */
+export const nameOfWay = (name) => (hasText(`way.${name}`) ? t(`way.${name}`) : name.replaceAll("_", " "));
+
+/** What it does; nothing is known of one of somebody's own. @param {string} name */
+export const aboutOf = (name) => (hasText(`about.${name}`) ? t(`about.${name}`) : "");
+
+/** Whether whoever is here may do more than look and talk. */
+export const mayWrite = () => store.state.me?.scopes?.includes("write") ?? false;
+
+/** One to the right, among things in a row. */
+const ONWARD = direction === "rtl" ? -1 : 1;
 
 /** What stands before the words of a turn, by its kind. */
 const LEADS = {
@@ -65,11 +78,36 @@ export function panel(id, label, opened) {
   return { button, panel: made };
 }
 
+/** A panel of rows, one of which at a time is given another name, or is about to be deleted. Who extends it draws them. */
+export class RowPanel extends HTMLElement {
+  /** @type {{id: string, what: "rename" | "delete"} | null} */
+  doing = null;
+  /** @type {HTMLElement | undefined} */
+  panel;
+
+  fill() {}
+
+  /** @param {string} id @param {"rename" | "delete"} what */
+  do(id, what) {
+    this.doing = { id, what };
+    this.fill();
+    /** @type {HTMLElement | null | undefined} */ (this.panel?.querySelector("[data-first]"))?.focus();
+  }
+
+  /** @param {string} id @param {string} key  where the focus goes */
+  done(id, key) {
+    this.doing = null;
+    this.fill();
+    /** @type {HTMLElement | null | undefined} */ (this.panel?.querySelector(`[data-key="${key}-${id}"]`) ?? this.panel?.querySelector("[data-key=new]"))?.focus();
+  }
+}
+
 /** Below its button, and within the window; the style sheet makes a sheet of it on small screens.
  * @param {HTMLElement} panel_ @param {HTMLElement} button */
 function place(panel_, button) {
   const at = button.getBoundingClientRect();
-  const left = Math.min(at.left, innerWidth - panel_.offsetWidth - 8);
+  const start = direction === "rtl" ? at.right - panel_.offsetWidth : at.left;
+  const left = Math.min(start, innerWidth - panel_.offsetWidth - 8);
   panel_.style.setProperty("--left", `${Math.max(8, left)}px`);
   panel_.style.setProperty("--top", `${at.bottom + 6}px`);
 }
@@ -88,12 +126,12 @@ export function oneTabStop(group, selector) {
     const buttons = all();
     const at = buttons.indexOf(document.activeElement);
     /** @type {Record<string, number>} */
-    const steps = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: buttons.length - 1 };
+    const steps = { ArrowRight: at + ONWARD, ArrowLeft: at - ONWARD, Home: 0, End: buttons.length - 1 };
     const to = buttons[steps[event.key] ?? -1];
-    if (at < 0 || !(event.key in steps)) return;
+    if (at < 0 || !to) return; // at its end, an arrow leads out
     event.preventDefault();
     event.stopPropagation();
-    to?.focus();
+    to.focus();
   });
   group.addEventListener("focusin", (event) => {
     if (all().includes(event.target)) for (const each of all()) each.tabIndex = each === event.target ? 0 : -1;
@@ -106,13 +144,13 @@ export function chipKeys(host) {
     const chip = event.target.closest("li.chip");
     const chips = [...host.querySelectorAll("li.chip")];
     const at = chips.indexOf(chip);
-    const go = (to) => to?.querySelector("button")?.focus();
+    const onward = { ArrowRight: chips[at + ONWARD], ArrowLeft: chips[at - ONWARD] }[event.key];
+    const go = (to) => to.querySelector("button")?.focus();
     /** @type {Record<string, () => void>} */
     const keys = {
       Delete: () => chip?.querySelector(".chip-x").click(),
       Backspace: () => chip?.querySelector(".chip-x").click(),
-      ArrowRight: () => go(chips[at + 1]),
-      ArrowLeft: () => go(chips[at - 1]),
+      ...(onward && { [event.key]: () => go(onward) }), // at its end, an arrow leads out
     };
     if (at < 0 || !(event.key in keys)) return;
     event.preventDefault();

@@ -51,6 +51,22 @@ export const textOf = (turn) => turn?.say ?? turn?.answer ?? turn?.but ?? turn?.
 /** Whether a turn passed a question over, or said that one cannot tell. */
 export const isPass = (turn) => turn.answer !== undefined && (!turn.answer.trim() || turn.answer === DONT_KNOW);
 
+/**
+ * Turns with those that pass over questions one after another as one: `passes` (their numbers) where there are several.
+ * @template {{node: TreeNode}} Row @param {Row[]} rows @param {(row: Row, next: Row) => boolean} [joins]  whether a row may be one with the next
+ * @returns {{row: Row, passes: number[]}[]}
+ */
+export function foldPasses(rows, joins = () => true) {
+  const folded = [];
+  for (const row of rows) {
+    const last = folded.at(-1);
+    const passes = row.node.turn && isPass(row.node.turn) ? [row.node.number] : [];
+    if (passes.length && last?.passes.length && joins(last.row, row)) Object.assign(last, { row, passes: [...last.passes, ...passes] });
+    else folded.push({ row, passes });
+  }
+  return folded.map(({ row, passes }) => ({ row, passes: passes.length > 1 ? passes : [] }));
+}
+
 /** What the search understands as no answer, in the language it is talked to in. */
 export const DONT_KNOW = "don't know";
 

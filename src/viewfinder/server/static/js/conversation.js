@@ -6,9 +6,11 @@ import { element, iconButton } from "./dom.js";
 import { holding, looking } from "./overlay.js";
 import { isWriting } from "./replies.js";
 import { store } from "./store.js";
-import { leadOf, oneTabStop, refill, toldOf } from "./conversation-parts.js";
-import { childrenOf, DONT_KNOW, isPass, origin, pathTo, pieces, reasonOf, spaced, textOf, withText } from "./conversation-shapes.js";
-import { t } from "./texts.js";
+import { aboutOf, leadOf, oneTabStop, refill, toldOf } from "./conversation-parts.js";
+import { isHasty } from "./hasty.js";
+import { childrenOf, DONT_KNOW, foldPasses, isPass, origin, pathTo, pieces, reasonOf, textOf, withText } from "./conversation-shapes.js";
+import { readingOf } from "./reading.js";
+import { listed, t } from "./texts.js";
 
 /** @typedef {import("./store.js").TreeNode} TreeNode */
 
@@ -45,29 +47,19 @@ function pictureOf(number) {
   return turn?.like || first ? thumbnail(turn?.like ?? first, 160) : null;
 }
 
-/** How the last sentence was read, where that is not just as it stands: the description, words spelt anew, facts.
- * @param {import("./store.js").Reading | null | undefined} said */
-function reading(said) {
-  if (!said) return null;
-  const spelt = said.corrections.map((word) => t("conversation.read-word", word));
-  const facts = said.facts.map(({ words, pictures }) => t("conversation.read-fact", { words, n: pictures }));
-  const content = [said.content && [said.content, spelt.length > 0 && `(${spelt.join(", ")})`].filter(Boolean).join(" "), ...facts];
-  return element("p", { class: "quiet reading" }, t("conversation.read", { content: content.filter(Boolean).join(" · ") }));
-}
-
 /** What a turn does with earlier ones, where it says so in words; otherwise it is the turn itself. @param {TreeNode} node */
 function operations({ number }) {
   const done = store.state.results?.operations.filter(({ said, words }) => said === number && words) ?? [];
   const line = ({ kind, turn, attribute }, index) => {
     const src = pictureOf(turn);
     const given = { type: "button", class: "link", title: toldOf(store.state.session?.tree[turn]?.turn), onclick: () => actions.goTo(turn), "data-key": `done-${number}-${index}` };
-    return element("li", {}, element("button", given, src && mini(src, "", 24), t(kind === "rollback" ? "conversation.rollback" : "conversation.keeps", { turn, attribute })));
+    return element("li", {}, element("button", given, src && mini(src, "", 24), t(`conversation.${kind === "rollback" ? "rollback" : attribute ? "keeps" : "keeps-all"}`, { turn, attribute })));
   };
   return done.length > 0 && element("ul", { class: "operations", role: "list" }, ...done.map(line));
 }
 
 /** The attributes that count of a turn's picture, where somebody said which. @param {any} turn */
-const counts = ({ attributes }) => attributes && element("span", { class: "counts quiet" }, t("conversation.counts", { names: attributes }));
+const counts = ({ attributes }) => attributes && element("span", { class: "counts quiet" }, attributes.length ? t("conversation.counts", { names: listed(attributes) }) : t("conversation.no-counts"));
 
 /** The words of a turn; each that may be in a picture is a button which shows where. @param {TreeNode} node */
 function words({ number, turn }) {
@@ -84,7 +76,7 @@ function words({ number, turn }) {
 }
 
 /** What a turn is answered in words. @param {number} number */
-const reply = (number) => (store.state.replies[number] ? element("p", { class: "reply" }, store.state.replies[number]) : null);
+const reply = (number) => (store.state.replies[number] ? element("p", { class: "reply", dir: "auto" }, store.state.replies[number]) : null);
 
 /** A picture that is answered with a choice, if one is known; without a text of its own: the choice is what it shows.
  * @param {import("./store.js").Question} question @param {string} choice */
@@ -100,12 +92,24 @@ class Conversation extends HTMLElement {
   #other = null;
   /** The question that was shown last: a new one fades in, once. @type {string | undefined} */
   #asked;
+  /** When what can be pressed was last drawn in other places: a click that began before was not meant for it. */
+  #drawn = -Infinity;
+  /** The room that the last question took: the next one has it from the start, so that nothing moves into its place. */
+  #room = 0;
+  /** Skipped questions that are shown one by one, by the first of them. @type {Set<number>} */
+  #opened = new Set();
   /** What was shown last: the list is scrolled to its end when that changes. */
   #shown = "";
 
   connectedCallback() {
     store.on(["session", "turn", "results", "question", "asking", "busy", "replies"], () => this.#render());
     store.on(["turn"], () => void (this.#editing = null));
+    const guard = (event) => {
+      if (!event.target.closest("button, summary") || !isHasty(event, this.#drawn)) return;
+      event.preventDefault();
+      event.stopImmediatePropagation();
+    };
+    this.addEventListener("click", guard, { capture: true });
     this.#render();
   }
 
@@ -115,7 +119,7 @@ class Conversation extends HTMLElement {
     this.hidden = !session || path.length === 0;
     this.toggleAttribute("aria-busy", store.state.busy);
     if (this.hidden || !session) return;
-    const turns = element("ol", { class: "turns", role: "list", "aria-label": t("conversation.turns"), tabindex: -1 }, ...path.map((node) => this.#turn(node, turn)));
+    const turns = element("ol", { class: "turns", role: "list", "aria-label": t("conversation.turns"), tabindex: -1 }, ...foldPasses(path.map((node) => ({ node }))).map(({ row, passes }) => (passes.length ? this.#passes(passes, path, turn) : this.#turn(row.node, turn))));
     const old = this.querySelector(".turns");
     const before = old?.scrollTop ?? 0;
     // The question that comes after the turn takes room from the list: its end stays in sight.
@@ -123,7 +127,28 @@ class Conversation extends HTMLElement {
     refill(this, element("h2", { class: "unseen" }, t("conversation.title")), turns, this.#later(), ...this.#notes(), this.#answer(), this.#question());
     const shown = `${session.id} ${turn}`;
     turns.scrollTop = shown === this.#shown && !atEnd ? before : turns.scrollHeight;
+    const question = this.querySelector(".question:not(.waiting)");
+    if (question) this.#room = question.offsetHeight;
+    if (shown !== this.#shown || this.#isFresh) this.#drawn = performance.now();
     this.#shown = shown;
+  }
+
+  /** Whether the question was drawn for the first time just now. */
+  #isFresh = false;
+
+  /** Several questions that were skipped, as one line; they are shown one by one on demand.
+   * @param {number[]} passes @param {TreeNode[]} path @param {number} shown */
+  #passes(passes, path, shown) {
+    const open = this.#opened.has(passes[0]);
+    const turn = () => {
+      if (!this.#opened.delete(passes[0])) this.#opened.add(passes[0]);
+      this.#render();
+    };
+    const given = { type: "button", class: "link", "aria-expanded": String(open), "data-key": `passes-${passes[0]}`, onclick: turn };
+    const line = element("div", { class: "bubble pass" }, t("conversation.skips", { n: passes.length }), element("button", given, t(`conversation.skips-${open ? "hide" : "show"}`)));
+    const each = path.filter(({ number }) => passes.includes(number));
+    const inside = open && element("ol", { class: "passes", role: "list" }, ...each.map((node) => this.#turn(node, shown)));
+    return element("li", { class: "turn folded", "aria-current": !open && passes.includes(shown) && "step" }, line, inside);
   }
 
   /** @param {TreeNode} node @param {number} shown */
@@ -131,9 +156,9 @@ class Conversation extends HTMLElement {
     const { number, turn } = node;
     const asked = turn.answer !== undefined ? (turn.question ?? store.state.session?.tree[node.parent]?.asked) : null;
     const editing = this.#editing?.number === number;
-    const bubble = element("div", { class: `bubble ${isPass(turn) ? "pass" : ""}`, ...looking({ turn: number }) }, pictures(node), element("span", { class: "said" }, leadOf(turn), " ", words(node), counts(turn)));
+    const bubble = element("div", { class: `bubble ${isPass(turn) ? "pass" : ""}`, ...looking({ turn: number }) }, pictures(node), element("span", { class: "said", dir: "auto" }, leadOf(turn), " ", words(node), counts(turn)));
     const item = { class: "turn", "aria-current": number === shown && "step", "data-turn": number };
-    return element("li", item, asked?.text && element("p", { class: "asked" }, asked.text), editing ? this.#editing?.form : [bubble, this.#tools(node, shown), operations(node), number !== shown && reply(number)]);
+    return element("li", item, asked?.text && element("p", { class: "asked", dir: "auto" }, asked.text), editing ? this.#editing?.form : [bubble, this.#tools(node, shown), operations(node), number !== shown && reply(number)]);
   }
 
   /** @param {TreeNode} node @param {number} shown */
@@ -179,13 +204,13 @@ class Conversation extends HTMLElement {
 
   /** What the search makes of the conversation: nothing alike, pictures out of reach, turns that it took another way. */
   #notes() {
-    const { results } = store.state;
-    const adapters = (results?.adapters ?? []).map((name) => element("li", {}, t("conversation.adapter", { name })));
+    const { results, turn } = store.state;
+    const adapters = (results?.adapters ?? []).map((name) => element("li", { lang: "en", dir: "ltr" }, name));
     return [
-      reading(results?.reading),
+      readingOf(results?.reading, turn),
       (results?.missing ?? 0) > 0 && element("p", { class: "verdict missing" }, t("conversation.missing", { n: results.missing })),
-      results?.verdict === "nothing" && results.results.length > 0 && results.answer?.with !== "words" && element("p", { class: "verdict" }, t(results.unheard?.length ? "conversation.unheard" : "conversation.nothing", { words: results.unheard })),
-      adapters.length > 0 && element("ul", { class: "adapters quiet", role: "list" }, ...adapters),
+      results?.verdict === "nothing" && results.results.length > 0 && results.answer?.with !== "words" && element("p", { class: "verdict" }, t(results.unheard?.length ? "conversation.unheard" : store.state.arriving?.adding ? "conversation.nothing-yet" : "conversation.nothing", { n: results.total, words: listed((results.unheard ?? []).map((text) => t("app.quoted", { text }))) })),
+      adapters.length > 0 && element("details", { class: "adapters quiet" }, element("summary", {}, t("conversation.adapted")), element("ul", { role: "list" }, ...adapters)),
     ];
   }
 
@@ -201,7 +226,9 @@ class Conversation extends HTMLElement {
     const fresh = question?.text !== this.#asked;
     if (fresh) this.#other = null;
     this.#asked = question?.text;
-    if (asking && !question) return element("div", { class: "question waiting" }, element("p", { class: "quiet" }, t("conversation.asking")));
+    this.#isFresh = fresh;
+    const room = { "--room": `${this.#room}px` };
+    if (asking && !question) return element("div", { class: "question waiting", style: room }, element("p", { class: "quiet" }, t("conversation.asking")));
     if (!question) return null;
     const choices = question.choices.filter((text) => text !== DONT_KNOW);
     // Where nothing is offered, one answers in one's own words.
@@ -220,16 +247,18 @@ class Conversation extends HTMLElement {
       this.#chip(t("conversation.skip"), actions.skip, "skip", "quiet-chip"),
     );
     const { instead, why } = reasonOf(question);
-    const notice = instead && element("p", { class: "instead" }, spaced(instead));
-    const reason = question.by && element("details", {}, element("summary", {}, t("conversation.why")), t("conversation.because", { why, by: spaced(question.by) }));
-    const ask = element("p", { class: "ask" }, question.text);
+    const notice = instead && element("p", { class: "instead" }, t("conversation.instead"));
+    // The names and numbers of those who made it are for those who look for them.
+    const exact = [instead, t("conversation.because", { why, by: question.by })].filter(Boolean).join("; ");
+    const reason = question.by && element("details", {}, element("summary", {}, t("conversation.why")), element("p", {}, aboutOf(question.by)), element("p", { lang: "en", dir: "ltr" }, exact));
+    const ask = element("p", { class: "ask", dir: "auto" }, question.text);
     const answers = isFree ? [this.#other, chips] : [chips, this.#other];
     return element("section", { class: `question ${fresh ? "fresh" : ""}`, "aria-label": t("conversation.question") }, notice, ask, ...answers, reason);
   }
 
   /** @param {any} face @param {() => void} onclick @param {string} key @param {string} [more] */
   #chip(face, onclick, key, more = "") {
-    return element("button", { type: "button", class: `chip ${more}`, onclick, disabled: store.state.busy, "data-key": key }, face);
+    return element("button", { type: "button", class: `chip ${more}`, dir: "auto", onclick, disabled: store.state.busy, "data-key": key }, face);
   }
 
   #free() {

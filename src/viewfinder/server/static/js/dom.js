@@ -5,6 +5,7 @@
 /** @typedef {string | number | boolean | null | undefined | Record<string, string> | ((event: any) => void)} Value */
 
 const PROPERTIES = new Set(["value", "checked", "indeterminate", "selected", "muted"]);
+const WRITTEN = new Set(["text", "search"]);
 const SVG = "http://www.w3.org/2000/svg";
 
 /**
@@ -16,6 +17,8 @@ const SVG = "http://www.w3.org/2000/svg";
  */
 export function element(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
+  // Whatever people write is read from where it begins, in Hebrew and Arabic too.
+  if (tag === "textarea" || (tag === "input" && WRITTEN.has(String(attributes.type ?? "text")))) made.dir = "auto";
   for (const [name, value] of Object.entries(attributes)) give(made, name, value);
   made.append(...present(children));
   return made;
@@ -49,47 +52,29 @@ function present(children) {
     .map((child) => (typeof child === "number" ? String(child) : /** @type {Node | string} */ (child)));
 }
 
-/** Outlines on a grid of 24 x 24, drawn with the colour of the text. @type {Record<string, string>} */
+/** Outlines on a grid of 24 x 24, drawn with the colour of the text; icons.js has those that come later. @type {Record<string, string>} */
 const ICONS = {
   add: "M12 5v14M5 12h14",
-  back: "M19 12H5m6-6-6 6 6 6",
-  branch: "M7 4v12m0 0a3 3 0 1 0 0 .01M17 8a3 3 0 1 0 0-.01M17 11c0 4-6 3-9.5 5.5",
-  check: "m5 12.5 4.5 4.5L19 7.5",
   close: "M6 6l12 12M18 6 6 18",
-  compare: "M4 5h7v14H4zM13 5h7v14h-7z",
-  down: "m6 9 6 6 6-6",
-  download: "M12 4v11m-5-5 5 5 5-5M5 20h14",
-  edit: "M4 20l1-4L16 5l3 3L8 19zM14 7l3 3",
-  expand: "M14 4h6v6m0-6-7 7M10 20H4v-6m0 6 7-7",
   filter: "M4 6h16M7 12h10M10 18h4",
-  folder: "M3 6h6l2 2h10v11H3z",
-  found: "M12 3v3m0 12v3M3 12h3m12 0h3M12 7a5 5 0 1 0 0 10 5 5 0 0 0 0-10zm0 4a1 1 0 1 0 0 2 1 1 0 0 0 0-2z",
-  heart: "M12 20S4 15 4 9.2A4.2 4.2 0 0 1 12 7a4.2 4.2 0 0 1 8 2.2C20 15 12 20 12 20z",
   image: "M4 5h16v14H4zM4 16l5-5 4 4 2-2 5 5M15 9.5v.01",
   minus: "M5 12h14",
-  moon: "M19 14.5A7.5 7.5 0 0 1 9.5 5a7.5 7.5 0 1 0 9.5 9.5z",
-  more: "M6 12h.01M12 12h.01M18 12h.01",
-  next: "m9 5 7 7-7 7",
-  pause: "M8 5v14M16 5v14",
-  play: "M7 5l12 7-12 7z",
-  previous: "m15 5-7 7 7 7",
-  question: "M9 9a3 3 0 1 1 4.5 2.6C12.5 12.2 12 12.8 12 14m0 4v.01",
   reject: "M12 4a8 8 0 1 0 0 16 8 8 0 0 0 0-16zM6.5 6.5l11 11",
   send: "M12 19V5m-6 6 6-6 6 6",
-  sun: "M12 8a4 4 0 1 0 0 8 4 4 0 0 0 0-8zM12 2.5v2m0 15v2M2.5 12h2m15 0h2M5.3 5.3l1.4 1.4m10.6 10.6 1.4 1.4m0-13.4-1.4 1.4M6.7 17.3l-1.4 1.4",
   conversation: "M4 5h16v11H10l-4 4v-4H4z",
-  theme: "M12 4a8 8 0 1 0 0 16zM12 4a8 8 0 0 1 0 16",
-  tiles: "M4 4h7v7H4zM13 4h7v7h-7zM4 13h7v7H4zM13 13h7v7h-7z",
-  trash: "M5 7h14M10 7V4h4v3M7 7l1 13h8l1-13",
-  upload: "M12 16V5m-5 5 5-5 5 5M5 20h14",
 };
+
+/** More outlines, for what comes later. @param {Record<string, string>} more */
+export const addIcons = (more) => void Object.assign(ICONS, more);
+/** Those that point along the line: they turn round where one reads from the right. */
+const MIRRORED = new Set(["back", "next", "previous", "conversation"]);
 
 /** A small drawing beside or instead of a word; it says nothing to screen readers. @param {string} name */
 export function icon(name) {
   const drawing = document.createElementNS(SVG, "svg");
   drawing.setAttribute("viewBox", "0 0 24 24");
   drawing.setAttribute("aria-hidden", "true");
-  drawing.setAttribute("class", "icon");
+  drawing.setAttribute("class", MIRRORED.has(name) ? "icon mirrored" : "icon");
   const outline = document.createElementNS(SVG, "path");
   outline.setAttribute("d", ICONS[name] ?? "");
   drawing.append(outline);

@@ -1,14 +1,16 @@
 // @ts-check
 /** vf-grid: the results, in rows that fill the space. Only what is near the window exists as nodes; sizes come with the
- * results, so nothing jumps. What is done to a picture goes up as an event: vf-pick, vf-open, vf-reject, vf-found. */
+ * results, so nothing jumps. What is done to a picture goes up as an event: vf-pick, vf-open, vf-reject, vf-found; what
+ * else a tile offers is put on it by tile-tools.js, which hears vf-drawn. */
 
 import { more, reject, setWhere } from "./actions.js";
 import * as api from "./api.js";
-import { element, fill, icon, iconButton } from "./dom.js";
+import { bring } from "./bring.js";
+import { element, fill, icon } from "./dom.js";
 import { beside, between, justified } from "./layout.js";
 import * as router from "./router.js";
-import { store } from "./store.js";
-import { t } from "./texts.js";
+import { nameOf, store } from "./store.js";
+import { direction, t } from "./texts.js";
 
 /** @typedef {import("./store.js").Hit} Hit */
 
@@ -39,11 +41,11 @@ export class Grid extends HTMLElement {
     this.list = element("ul", { class: "tiles", role: "list", "aria-label": t("grid.label") });
     this.note = element("div", { class: "note" });
     fill(this, this.list, this.note);
-    this.tools = this.toolsOfTile();
     this.listen();
     store.on(["results"], () => this.take());
     store.on(["results", "busy", "collection", "turn", "me"], () => this.explain());
     store.on(["pinned", "found"], () => this.mark());
+    store.on(["online"], () => store.state.online && this.mend());
     this.take();
     this.explain();
   }
@@ -52,15 +54,9 @@ export class Grid extends HTMLElement {
     this.addEventListener("scroll", () => this.scrolled(), { passive: true });
     this.addEventListener("keydown", (event) => this.pressed(event));
     this.addEventListener("click", (event) => this.clicked(event));
-    this.addEventListener("pointerover", (event) => event.pointerType === "mouse" && this.equip(event.target));
-    this.addEventListener("pointerleave", () => this.unequip());
     this.addEventListener("focusin", (event) => {
       const tile = tileOf(event.target);
       if (tile) this.focusOn(Number(tile.dataset.at), { move: false });
-      this.equip(event.target);
-    });
-    this.addEventListener("focusout", (event) => {
-      if (!this.contains(/** @type {Node | null} */ (event.relatedTarget)) && !this.matches(":hover")) this.unequip();
     });
     new ResizeObserver(() => this.arrange()).observe(this);
   }
@@ -74,6 +70,8 @@ export class Grid extends HTMLElement {
     const before = new Map(this.hits.map((hit, at) => [hit.id, this.boxes[at]]));
     const [top, focused] = [this.scrollTop, this.contains(document.activeElement)];
     this.hits = hits;
+    // Marks where there is something to tell apart, and something was asked for.
+    this.list.classList.toggle("judged", (store.state.turn > 0 || store.state.previewing) && hits.length > 0 && hits[0].match !== "unlikely");
     this.boxes = [];
     if (grown) {
       this.arrange();
@@ -94,6 +92,7 @@ export class Grid extends HTMLElement {
     if (!width) return;
     const found = justified(this.hits, { width, target: SIZES[this.level], gap: GAP });
     this.boxes = found.boxes;
+    if (direction === "rtl") for (const box of this.boxes) box.x = width - box.x - box.width;
     this.list.style.height = `${found.height}px`;
     if (draw) this.draw();
   }
@@ -119,6 +118,7 @@ export class Grid extends HTMLElement {
       else this.list.insertBefore(tile, before);
     }
     this.mark();
+    this.dispatchEvent(new Event("vf-drawn"));
     this.fetchTiny([...wanted]);
     if (end >= this.hits.length - 1 || this.scrollTop + height * 2.5 > this.list.offsetHeight) void more();
   }
@@ -135,22 +135,37 @@ export class Grid extends HTMLElement {
     Object.assign(tile.style, { transform: `translate(${box.x}px, ${box.y}px)`, width: `${box.width}px`, height: `${box.height}px` });
     const button = /** @type {HTMLElement} */ (tile.firstElementChild);
     button.tabIndex = at === this.at ? 0 : -1;
-    button.setAttribute("aria-label", t("grid.picture", hit));
+    button.setAttribute("aria-label", t(hit.match === "likely" ? "grid.picture" : `grid.picture-${hit.match}`, { rank: hit.rank, caption: nameOf(hit) }));
     return tile;
   }
   made(hit, box) {
     const size = api.sizeFor(Math.max(box.width, box.height));
     const image = element("img", { alt: "", src: api.thumbnail(hit.id, size), decoding: "async", draggable: "false" });
-    const tile = element("li", { class: "tile", dataset: { id: hit.id } }, element("button", { type: "button", class: "pick" }, image));
-    if (coarse.matches) tile.append(iconButton("more", t("grid.details"), () => this.tell("vf-open", tile), { class: "open" }));
+    // A real link: it opens in another tab as well, and can be dragged.
+    const link = element("a", { class: "pick", href: router.hashOf(hit.id) }, image);
+    const tile = element("li", { class: "tile", dataset: { id: hit.id } }, link);
     const copy = tiny.get(hit.id);
     if (copy) tile.style.backgroundImage = `url("${copy}")`;
-    image.addEventListener("load", () => loaded.add(hit.id));
+    image.addEventListener("load", async () => {
+      loaded.add(hit.id);
+      await image.decode().catch(() => {});
+      tile.style.backgroundImage = ""; // it would shine through what is dimmed
+    });
     image.addEventListener("error", () => {
       tile.classList.add("broken");
-      tile.firstElementChild?.replaceChildren(element("span", {}, `${hit.name} ${t("grid.broken")}`));
+      tile.firstElementChild?.replaceChildren(element("span", { dir: "auto" }, t("grid.broken", { name: hit.name })));
     });
     return tile;
+  }
+
+  /** Asks again for pictures that did not come while the server was away. */
+  mend() {
+    for (const [id, tile] of this.tiles) {
+      if (!tile.classList.contains("broken")) continue;
+      tile.remove();
+      this.tiles.delete(id);
+    }
+    this.draw();
   }
 
   /** Lets pictures glide from where they were. @param {Map<string, any>} before @param {number} top */
@@ -175,7 +190,6 @@ export class Grid extends HTMLElement {
     for (const [id, tile] of this.tiles) {
       tile.classList.toggle("pinned", pinned?.id === id);
       tile.classList.toggle("found", found === id);
-      tile.firstElementChild?.setAttribute("aria-pressed", String(pinned?.id === id));
     }
   }
 
@@ -200,13 +214,15 @@ export class Grid extends HTMLElement {
     const { results, busy, collection, turn } = store.state;
     this.classList.toggle("waiting", !results && busy);
     this.setAttribute("aria-busy", String(busy));
+    const isEmpty = collection?.pictures === 0 && !results?.results.length;
+    if (isEmpty && welcome?.isConnected) return;
     // A new node: one that moved would be seen to move.
     const note = element("div", { class: "note" }, ...said());
     this.note.replaceWith(note);
     this.note = note;
     function said() {
-      if (collection?.pictures === 0) return emptyLibrary();
-      if (!results) return busy ? [skeleton()] : [];
+      if (isEmpty) return emptyLibrary();
+      if (!results) return busy ? [skeleton()] : store.state.problem && Object.keys(store.state.where).length ? nothingLeft() : [];
       if (!results.results.length) return turn > 0 || Object.keys(store.state.where).length ? nothingLeft() : [];
       return [element("p", { class: "quiet" }, results.next ? t("grid.more") : t("grid.end", { n: results.results.length }))];
     }
@@ -218,65 +234,40 @@ export class Grid extends HTMLElement {
     if (hit) this.dispatchEvent(new CustomEvent(name, { bubbles: true, detail: hit }));
   }
 
-  /** One set of buttons, which goes to the picture under the pointer or the focus. */
-  toolsOfTile() {
-    const tell = (name) => (event) => {
-      event.stopPropagation();
-      this.tell(name, tileOf(event.currentTarget));
-    };
-    const tool = (name, key, event) =>
-      iconButton(name, t(key), tell(event), { tabindex: "-1" });
-    return element("div", { class: "tools" }, element("span", { class: "place" }),
-      tool("reject", "grid.reject", "vf-reject"), tool("found", "grid.found", "vf-found"), tool("expand", "grid.details", "vf-open"));
-  }
-  equip(target) {
-    const tile = tileOf(target);
-    if (!tile || coarse.matches) return;
-    const hit = this.hits[Number(tile.dataset.at)];
-    if (!hit || this.tools.parentElement === tile) return;
-    this.unequip();
-    this.tools.firstElementChild.textContent = String(hit.rank);
-    this.tools.firstElementChild.title = `${hit.name} · ${t(`match.${hit.match}`)}`;
-    tile.append(this.tools);
-  }
-  /** Takes the buttons away; their picture takes the focus from them. */
-  unequip() {
-    const tile = tileOf(this.tools);
-    if (tile?.isConnected && this.tools.contains(document.activeElement)) {
-      /** @type {HTMLElement} */ (tile.firstElementChild).focus({ preventScroll: true });
-    }
-    this.tools.remove();
-  }
   clicked(event) {
     const tile = tileOf(event.target);
-    if (tile && /** @type {Element} */ (event.target).closest(".pick")) this.tell("vf-pick", tile);
+    if (!tile || !/** @type {Element} */ (event.target).closest(".pick")) return;
+    event.preventDefault();
+    this.tell("vf-open", tile);
   }
   pressed(event) {
     const tile = tileOf(event.target);
-    if (!tile || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (!tile || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
     const page = Math.max(1, Math.round(this.clientHeight / (SIZES[this.level] + GAP)) - 1);
     const far = (step) => {
       let at = this.at;
       for (let row = 0; row < page; row += 1) at = beside(this.boxes, at, step);
       return at;
     };
+    const onward = direction === "rtl" ? -1 : 1;
     /** @type {Record<string, () => void>} */
     const keys = {
-      ArrowRight: () => this.focusOn(this.at + 1),
-      ArrowLeft: () => this.focusOn(this.at - 1),
+      ArrowRight: () => this.focusOn(this.at + onward),
+      ArrowLeft: () => this.focusOn(this.at - onward),
       ArrowDown: () => this.focusOn(beside(this.boxes, this.at, 1)),
       ArrowUp: () => this.focusOn(beside(this.boxes, this.at, -1)),
       PageDown: () => this.focusOn(far(1)),
       PageUp: () => this.focusOn(far(-1)),
       Home: () => this.focusOn(0),
       End: () => this.focusOn(this.hits.length - 1),
-      Enter: () => this.tell("vf-pick", tile),
+      Enter: () => this.tell("vf-open", tile),
       " ": () => this.tell("vf-open", tile),
+      m: () => this.tell("vf-pick", tile),
       x: () => this.tell("vf-reject", tile),
       f: () => this.tell("vf-found", tile),
     };
     const act = keys[event.key];
-    const onTool = /** @type {Element} */ (event.target).closest(".tools, .open");
+    const onTool = !/** @type {Element} */ (event.target).matches(".pick");
     if (!act || (onTool && ["Enter", " "].includes(event.key))) return;
     event.preventDefault();
     act();
@@ -331,22 +322,15 @@ export class Grid extends HTMLElement {
   }
 }
 
-const coarse = matchMedia("(hover: none)");
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 /** @param {EventTarget | null} target @returns {HTMLElement | null} */
-const tileOf = (target) => (target instanceof Element ? target.closest("li.tile") : null);
+export const tileOf = (target) => (target instanceof Element ? target.closest("li.tile") : null);
+
+/** Ways to fill it, which are kept while they are fetched and used. @type {HTMLElement | undefined} */
+let welcome;
 function emptyLibrary() {
-  const command = element("code", {}, "viewfinder add ~/Pictures");
-  const panel = async () => {
-    await import("./jobs.js");
-    /** @type {HTMLElement | null} */ (document.querySelector("vf-jobs .panel-button"))?.click();
-  };
-  const add = element("button", { type: "button", class: "primary", onclick: panel }, icon("add"), t("empty.library.add"));
-  return [
-    element("div", { class: "empty" }, icon("image"), element("h2", {}, t("empty.library.title")),
-      element("p", {}, t("empty.library.text")), command,
-      ...(store.state.me?.scopes?.includes("admin") ? [element("p", {}, t("empty.library.here")), add] : [])),
-  ];
+  if (!welcome) void bring("welcome");
+  return [(welcome ??= element("vf-welcome"))];
 }
 
 function nothingLeft() {

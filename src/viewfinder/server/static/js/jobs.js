@@ -1,11 +1,13 @@
-/** The collection and what is being done to it: how far indexing is, pause, cancel, folders to add, files that failed. */
+/** The collection and what is being done to it: how far that is, pause, cancel, ways to add more, files that failed. */
 
+import { farOf, leftOf } from "./adding.js";
 import { element, fill, icon, typed } from "./dom.js";
 import { store } from "./store.js";
-import { addFolder, addPictures, failuresPage, isLive, jobName, readJobs, steer } from "./conversation-actions.js";
+import { failuresPage, isLive, jobName, readJobs, removeDemo, steer } from "./conversation-actions.js";
 import { labelled, list, panel, refill } from "./conversation-parts.js";
-import { parted } from "./conversation-shapes.js";
+import { mayPick } from "./folder-picker.js";
 import { t } from "./texts.js";
+import { waysToAdd } from "./welcome.js";
 
 /** @typedef {import("./conversation-actions.js").Job} Job */
 
@@ -24,9 +26,9 @@ class Jobs extends HTMLElement {
     this.failures = element("div");
     made.append(this.jobs, this.form, this.failures);
     this.append(button, made);
-    store.on(["collection", "jobs", "me"], () => this.#render());
+    store.on(["collection", "jobs", "me", "arriving"], () => this.#render());
     store.on(["me"], () => void readJobs());
-    store.on(["collection"], () => this.panel.matches(":popover-open") && this.#fillFailures());
+    store.on(["collection"], () => this.panel.matches(":popover-open") && (this.#fillFailures(), this.#fillForm()));
     this.#render();
   }
 
@@ -38,13 +40,14 @@ class Jobs extends HTMLElement {
   }
 
   #render() {
-    const { collection, jobs } = store.state;
+    const { collection, jobs, arriving } = store.state;
     this.hidden = !collection;
     if (!collection) return;
+    const adding = arriving?.adding ?? null;
     const running = jobs.find((job) => job.state === "running") ?? jobs.find(isLive);
-    const percent = running ? (percentOf(running) ?? 0) : 0;
-    const label = running ? t("jobs.running", { percent }) : t("jobs.button", { n: collection.pictures });
-    const ring = running && element("span", { class: "ring", style: { "--percent": String(percent) }, "aria-hidden": "true" });
+    const percent = adding ? percentOf(adding) ?? 0 : running ? (percentOf(running) ?? 0) : 0;
+    const label = adding ? t("jobs.adding", { percent }) : running ? t("jobs.running", { percent }) : t("jobs.button", { n: collection.pictures });
+    const ring = (adding || running) && element("span", { class: "ring", style: { "--percent": String(percent) }, "aria-hidden": "true" });
     this.button?.setAttribute("title", `${t("jobs.title")}: ${label}`);
     this.button?.setAttribute("aria-label", `${t("jobs.title")}: ${label}`);
     this.button?.replaceChildren(ring || icon("tiles"), element("span", { class: "panel-label" }, label));
@@ -52,17 +55,37 @@ class Jobs extends HTMLElement {
   }
 
   #fill() {
-    const jobs = store.state.jobs;
-    const shown = [...jobs.filter(isLive), ...jobs.filter((job) => !isLive(job))].slice(0, Math.max(FEW, jobs.filter(isLive).length));
+    const { jobs, arriving } = store.state;
+    const adding = arriving?.adding;
+    const terminal = adding && !adding.job && this.#terminal(adding);
+    const live = jobs.filter(isLive).map((job) => this.#job(job));
+    const ended = jobs.filter((job) => !isLive(job)).slice(0, FEW).map((job) => this.#job(job));
+    const now = [terminal, ...live].filter(Boolean);
+    const before = ended.length > 0 && element("details", { class: "ended", open: this.showsEnded ?? !now.length, ontoggle: (event) => (this.showsEnded = event.target.open) },
+      element("summary", { "data-key": "ended" }, t("jobs.ended")), list(t("jobs.ended"), ended));
     const none = element("p", { class: "quiet" }, t("jobs.none"));
-    refill(this.jobs, element("h3", {}, t("jobs.list")), jobs.length ? list(t("jobs.list"), shown.map((job) => this.#job(job))) : none);
+    refill(this.jobs, element("h3", {}, t("jobs.list")), now.length ? list(t("jobs.list"), now) : none, before);
+  }
+
+  /** What somebody adds at a terminal: it can be watched here, and ended there. */
+  #terminal(adding) {
+    const value = adding.total ? { value: (100 * adding.done) / adding.total } : {};
+    return element("li", { class: "job running" },
+      element("div", { class: "job-head" }, element("span", { class: "job-name" }, t("jobs.terminal", adding))),
+      element("progress", { max: 100, "aria-label": t("jobs.terminal", adding), ...value }),
+      element("p", { class: "quiet" }, farOf(adding)));
   }
 
   /** @param {Job} job */
   #job(job) {
-    const { state, done, total, eta_s: eta, error, report } = job;
+    const { id, state, kind, done, total, eta_s: eta, error, report } = job;
     const percent = percentOf(job);
-    const facts = [t(`jobs.state-${state}`), isLive(job) && t("jobs.of", { done, total }), report?.added !== undefined && t("jobs.report", report), report?.unusable !== undefined && t("jobs.described", report), state === "running" && eta !== null && t("jobs.eta", parted(eta))];
+    const adding = store.state.arriving?.adding;
+    // What is known of an adding job at this moment is known better from the library itself.
+    const far = state === "running" && adding?.job === id ? farOf(adding)
+      : isLive(job) && total !== null ? [t("jobs.of", { done, n: total }), state === "running" && leftOf(eta)].filter(Boolean).join(" · ") : "";
+    const facts = [(state !== "running" || !far) && t(`jobs.state-${state}`), far, !isLive(job) && kind === "add" && report && t("jobs.report", { n: report.added }), !isLive(job) && known(report),
+      report?.described !== undefined && kind === "describe" && t("jobs.described", { n: report.described }), report?.unusable && t("jobs.unusable", { n: report.unusable })];
     const bar = isLive(job) && element("progress", { max: 100, "aria-label": jobName(job), ...(percent === null ? {} : { value: percent }) });
     return element(
       "li",
@@ -71,6 +94,7 @@ class Jobs extends HTMLElement {
       bar,
       element("p", { class: "quiet" }, facts.filter(Boolean).join(" · ")),
       error && element("p", { class: "bad" }, error),
+      failed(report),
     );
   }
 
@@ -87,29 +111,13 @@ class Jobs extends HTMLElement {
 
   #fillForm() {
     const { collection, me } = store.state;
-    const form = this.form;
-    if (!me?.scopes?.includes("admin")) return fill(form);
-    const heading = element("h3", {}, t("jobs.add"));
-    const roots = collection?.roots ?? [];
-    if (!roots.length) return fill(form, this.#pictures(), heading, element("p", { class: "quiet" }, typed(t("jobs.no-roots"))));
-    const options = roots.map((root) => element("option", { value: root.number }, root.name));
-    const root = element("select", { "aria-label": t("jobs.add") }, ...options);
-    const folder = element("input", { type: "text", maxlength: 2000, "aria-label": t("jobs.folder"), placeholder: t("jobs.folder-hint") });
-    const onsubmit = (event) => {
-      event.preventDefault();
-      addFolder(Number(root.value), folder.value.trim());
-    };
-    fill(form, this.#pictures(), heading, element("form", { class: "line-form", onsubmit }, root, folder, element("button", { type: "submit", class: "primary" }, t("jobs.start"))));
-  }
-
-  /** Pictures of this device, which join the library. */
-  #pictures() {
-    const chosen = async () => {
-      await addPictures([...input.files]);
-      input.value = "";
-    };
-    const input = element("input", { type: "file", multiple: true, accept: "image/*,.heic,.hif,.avif,.jxl,.dng", class: "unseen", id: "add-pictures", onchange: chosen });
-    return element("label", { class: "file-button", for: "add-pictures" }, input, ...labelled("upload", t("jobs.upload")));
+    const shape = JSON.stringify([me?.scopes, collection?.picks_folders, collection?.roots, collection?.demo]);
+    if (shape === this.shape) return;
+    this.shape = shape;
+    if (!me?.scopes?.includes("admin")) return fill(this.form);
+    const rootless = !mayPick() && element("p", { class: "quiet" }, typed(t("jobs.no-roots")));
+    const demo = collection?.demo && element("p", {}, element("button", { type: "button", class: "small", onclick: () => removeDemo() }, ...labelled("trash", t("jobs.remove-demo"))));
+    fill(this.form, element("h3", {}, t("jobs.add")), element("div", { class: "ways" }, ...waysToAdd("add")), rootless, demo);
   }
 
   #fillFailures() {
@@ -128,8 +136,26 @@ class Jobs extends HTMLElement {
     };
     more.hidden = true;
     const ontoggle = (event) => event.target.open && !rows.children.length && load(null);
-    fill(box, element("details", { class: "failures", ontoggle }, element("summary", {}, t("jobs.failures", { n })), rows, more));
+    const advice = element("p", { class: "quiet" }, t("jobs.what-to-do"));
+    fill(box, element("details", { class: "failures", ontoggle }, element("summary", {}, t("jobs.all-failures", { n })), advice, rows, more));
   }
+}
+
+/** How many were in the library before, or are copies of others. */
+function known(report) {
+  const n = (report?.unchanged ?? 0) + (report?.duplicates ?? 0) + (report?.moved ?? 0);
+  return n > 0 && t("jobs.known", { n });
+}
+
+/** The files of a job that could not be read, by name, each with the reason; and what to do. */
+function failed(report) {
+  const files = report?.failures ?? [];
+  if (!files.length) return false;
+  const n = Math.max(report.quarantined ?? report.left_out ?? 0, files.length);
+  const rows = files.map(({ name, reason }) => element("li", {}, element("b", {}, name), " ", element("span", { class: "quiet" }, reason)));
+  return element("details", { class: "told" }, element("summary", {}, t("jobs.failures", { n })),
+    element("ul", { role: "list" }, ...rows, n > rows.length && element("li", { class: "quiet" }, t("jobs.and-more", { n: n - rows.length }))),
+    element("p", { class: "quiet" }, t("jobs.what-to-do")));
 }
 
 customElements.define("vf-jobs", Jobs);

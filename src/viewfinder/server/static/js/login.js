@@ -3,6 +3,8 @@
 
 import * as api from "./api.js";
 import { element, fill } from "./dom.js";
+import { forget } from "./forgetting.js";
+import { store } from "./store.js";
 import { t } from "./texts.js";
 
 class Login extends HTMLElement {
@@ -22,6 +24,7 @@ class Login extends HTMLElement {
   /** Resolved when there is a token that the server knows; all that wait share one dialog. @returns {Promise<void>} */
   ask() {
     this.asked ??= new Promise((resolve) => {
+      void forget();
       this.go = resolve;
       this.dialog.showModal();
     });
@@ -38,6 +41,8 @@ class Login extends HTMLElement {
       this.field.select();
       return;
     }
+    await forget();
+    void api.get("/me").then((me) => store.set({ me }), () => {}); // who may do what
     this.wrong.textContent = this.field.value = "";
     this.dialog.close();
     this.asked = undefined;

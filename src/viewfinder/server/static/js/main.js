@@ -4,23 +4,26 @@
 import "./grid.js";
 import "./notice.js";
 import "./say.js";
-import { onUnauthorized } from "./api.js";
+import { get, onUnauthorized } from "./api.js";
 import * as actions from "./actions.js";
-import { element, fill, icon, iconButton } from "./dom.js";
+import { bring, loadStyle } from "./bring.js";
+import { element, fill, icon, iconButton, typed } from "./dom.js";
+import { pictureOf } from "./router.js";
 import { store } from "./store.js";
-import { count, t } from "./texts.js";
+import { spoken, t } from "./texts.js";
 
 /** What is not needed for pictures to be on the screen comes right after them, or when there is something for it to do. */
 const LATER = /** @type {[string[], () => any][]} */ ([
-  [["sessions", "jobs", "retrievers", "shortcuts"], () => true],
-  [["conversation", "tree", "beliefs"], () => store.state.session],
+  [["tile-tools", "waiting", "undo", "sessions", "albums", "jobs", "retrievers", "shortcuts", "remote", "settings", "seen", "keeping", "given", "adding", "uploads", "addresses", "completing", "order", "tile-facts"], () => true],
+  [["conversation", "tree", "beliefs", "behind"], () => store.state.session],
   [["beliefs"], () => Object.keys(store.state.where).length],
   [["compare"], () => store.state.compare],
+  [["found"], () => store.state.found],
   [["attributes"], () => actions.readsAttributes()],
 ]);
 const one = (selector) => document.querySelector(selector);
 
-/** What is done to a picture, wherever it is shown. */
+/** What is done to a picture, wherever it is shown. @returns {() => Promise<void>} shows the one that the address names */
 function wirePictures() {
   const on = (name, act) => addEventListener(name, (event) => act(/** @type {CustomEvent} */ (event).detail));
   on("vf-pick", (hit) => {
@@ -30,15 +33,26 @@ function wirePictures() {
     if (store.state.previewing && !store.state.pinned) say.clear();
     void actions.pin(hit);
   });
+  /** The picture that is to be opened: where what opens it comes late, nobody wants it any more who has gone on. */
+  let wanted = null;
+  for (const press of ["pointerdown", "keydown"]) addEventListener(press, () => (wanted = null), { capture: true });
   on("vf-open", async (hit) => {
-    await import("./picture.js");
-    one("vf-picture").open(hit);
+    wanted = hit;
+    await bring("picture");
+    if (wanted === hit) one("vf-picture").open(hit);
   });
   on("vf-reject", (hit) => {
     if (store.state.previewing) one("vf-say").clear();
     void actions.reject([hit.id]);
   });
   on("vf-found", (hit) => void actions.foundIt(hit.id));
+  const follow = async () => {
+    if (!pictureOf() && !customElements.get("vf-picture")) return;
+    await bring("picture");
+    await one("vf-picture").follow();
+  };
+  addEventListener("popstate", follow);
+  return follow;
 }
 
 /** As in css/base.css: one column. */
@@ -46,21 +60,9 @@ const narrow = matchMedia("(max-width: 899px)");
 
 /** The buttons at the right of the header. */
 function switches() {
-  const themes = /** @type {const} */ (["system", "light", "dark"]);
-  const theme = iconButton("theme", "", () => actions.setTheme(themes[(themes.indexOf(store.state.theme) + 1) % 3]), { class: "theme" });
   const panel = iconButton("conversation", t("header.panel"), () => togglePanel(), { id: "panel-switch", "aria-controls": "panel" });
   const add = iconButton("add", t("header.new"), () => actions.newConversation(), { class: "new" });
-  fill(one("#switches"), add, theme, iconButton("question", t("header.shortcuts"), () => import("./shortcuts.js").then(() => one("vf-shortcuts").show()), { class: "keys" }), panel);
-  const showTheme = () => {
-    const chosen = store.state.theme;
-    document.documentElement.dataset.theme = chosen;
-    fill(theme, icon({ system: "theme", light: "sun", dark: "moon" }[chosen]));
-    theme.title = t("header.theme", { theme: t(`theme.${chosen}`) });
-    theme.setAttribute("aria-label", theme.title);
-  };
-  store.set({ theme: /** @type {any} */ (localStorage.getItem("viewfinder-theme") ?? "system") });
-  store.on(["theme"], showTheme);
-  showTheme();
+  fill(one("#switches"), add, element("vf-settings"), panel);
 
   function togglePanel() {
     const isOpen = document.body.classList.toggle(narrow.matches ? "panel-open" : "panel-shut") === narrow.matches;
@@ -75,7 +77,7 @@ function bar() {
   const filters = one("#filters");
   const open = element("button", { type: "button", id: "filters-button", "aria-controls": "filters", "aria-expanded": "false",
     onclick: () => {
-      void import("./filters.js");
+      void styled().then(() => bring("filters"));
       filters.hidden = !filters.hidden;
       open.setAttribute("aria-expanded", String(!filters.hidden));
     } }, icon("filter"), element("span", { class: "bar-word" }, t("bar.filters")), element("span", { class: "badge" }));
@@ -86,10 +88,10 @@ function bar() {
     iconButton("minus", t("bar.smaller"), () => grid.resize(-1)), iconButton("add", t("bar.larger"), () => grid.resize(1)));
   fill(one("#bar-end"), total, none, size);
   const show = () => {
-    const { results, turn, previewing, collection, where, compare } = store.state;
-    const wall = turn === 0 && !previewing;
+    const { results, turn, previewing, collection, where, order, compare } = store.state;
+    const wall = turn === 0 && !previewing && !order && !Object.keys(where).length;
     total.textContent = previewing ? t("bar.preview") : wall ? (collection?.pictures ? t("start.wall", { n: collection.pictures }) : "")
-      : results ? count(results.total, "picture") : "";
+      : results ? actions.fitOf(results) : "";
     none.hidden = turn === 0 || !results?.results.length;
     open.hidden = !collection?.columns?.length;
     size.hidden = collection?.pictures === 0;
@@ -107,20 +109,23 @@ function bar() {
 
 /** What to do, told where the conversation will be; once the collection is known, as examples are in its own words. */
 function hero() {
-  const example = (text) => element("button", { type: "button", onclick: () => actions.say(text) }, text);
+  const example = (text) => element("button", { type: "button", lang: "en", dir: "auto", onclick: () => actions.say(text) }, text);
   const made = element("section", { class: "hero" });
+  /** @type {string | undefined} */
+  let shown;
   const show = () => {
     const { collection } = store.state;
-    if (!collection) return;
+    if (!collection || shown === collection.examples.join("|")) return;
+    shown = collection.examples.join("|");
     const examples = collection.examples.length ? collection.examples : t("start.examples").split("|");
-    fill(made, element("h2", {}, t("start.title")), element("p", {}, t("start.text")), element("p", { class: "quiet" }, t("start.try")), element("p", { class: "examples" }, ...examples.map(example)));
+    const isForeign = spoken !== "en" && !/multilingual|siglip2/.test(collection.encoder);
+    fill(made, element("h2", {}, t("start.title")), element("p", {}, t("start.text")), isForeign && element("p", { class: "quiet" }, typed(t("start.english"))), element("p", { class: "quiet" }, t("start.try")), element("p", { class: "examples" }, ...examples.map(example)));
   };
   one("#panel").prepend(made);
   store.on(["collection"], show);
   show();
 }
 
-one("#skip").textContent = t("app.skip");
 one("#skip").addEventListener("click", (event) => {
   event.preventDefault();
   one("vf-grid").focusOn(0);
@@ -132,37 +137,40 @@ one(".brand").addEventListener("click", (event) => {
 });
 store.on(["busy"], () => document.body.classList.toggle("busy", store.state.busy));
 hero();
-wirePictures();
+const openNamed = wirePictures();
 switches();
 bar();
 onUnauthorized(async () => {
-  await import("./login.js");
+  await styled();
+  await bring("login");
   await one("vf-login").ask();
+  store.set({ me: await get("/me") });
 });
+/** When the line is free for more: the first picture is here, or none will be. */
 const drawn = new Promise((resolve) => {
-  const isThere = () => store.state.results || store.state.collection?.pictures === 0;
-  store.on(["results", "collection"], () => isThere() && requestAnimationFrame(resolve));
+  for (const came of ["load", "error"]) one("vf-grid").addEventListener(came, resolve, { capture: true, once: true });
+  const isNone = () => store.state.results?.results.length === 0 || store.state.collection?.pictures === 0;
+  store.on(["results", "collection"], () => isNone() && resolve());
 });
-void Promise.race([drawn, actions.start()]).then(() => {
-  load();
-  store.on(["session", "where", "compare", "retrievers", "chosen"], load);
+const begun = actions.start().then(() => (store.state.results?.results.length && !store.state.compare ? drawn : undefined));
+void Promise.race([drawn, begun]).then(() => {
+  void load().then(openNamed);
+  store.on(["session", "where", "compare", "found", "retrievers", "chosen"], load);
 });
 
 /** Imports what is needed by now; what is here already is not fetched again. */
 async function load() {
   await styled();
-  await Promise.all(LATER.flatMap(([names, isNeeded]) => (isNeeded() ? names.map((name) => import(`./${name}.js`)) : [])));
+  await Promise.all(LATER.flatMap(([names, isNeeded]) => (isNeeded() ? names.map(bring) : [])));
   if (!store.state.session || load.done) return;
   load.done = true;
-  (await import("./overlay.js")).startOverlay();
+  (await bring("overlay")).startOverlay();
 }
 load.done = false;
 
-/** The style of all that comes later. @returns {Promise<void>} */
+/** The style of all that comes later, and its drawings. @returns {Promise<any>} */
 function styled() {
-  styled.asked ??= new Promise((resolve) => {
-    document.head.append(element("link", { rel: "stylesheet", href: "/static/css/conversation.css", onload: resolve, onerror: resolve }));
-  });
+  styled.asked ??= Promise.all([...["taking", "conversation"].map(loadStyle), bring("icons")]);
   return styled.asked;
 }
 /** @type {Promise<any> | undefined} */

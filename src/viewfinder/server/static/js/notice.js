@@ -1,21 +1,28 @@
 // @ts-check
-/** vf-notice: what went wrong, that the server is away, that the picture was found. */
+/** vf-notice: what went wrong, that the server is away. */
 
 import * as actions from "./actions.js";
-import { element, fill, icon, iconButton } from "./dom.js";
+import { element, fill, iconButton } from "./dom.js";
 import { announce } from "./live.js";
-import { store, wayTo } from "./store.js";
-import { t } from "./texts.js";
+import { store } from "./store.js";
+import { hasText, t } from "./texts.js";
 
 class Notice extends HTMLElement {
   connectedCallback() {
-    store.on(["problem", "online", "found"], () => this.render());
+    this.said = element("div");
+    store.on(["problem", "online"], () => this.render());
     store.on(["online"], () => store.state.online && announce(t("offline.back")));
   }
 
   render() {
-    const { problem, online, found } = store.state;
-    fill(this, !online && offline(), problem && trouble(problem), found && foundNote(found));
+    const { problem, online } = store.state;
+    // What lies below a dialog is not seen, and cannot be pressed.
+    const dialog = document.querySelector("dialog:modal");
+    fill(this.said, !online && offline(), problem && trouble(problem));
+    this.said.className = dialog ? "notices" : "";
+    if (this.said.parentElement === (dialog ?? this)) return;
+    (dialog ?? this).append(this.said);
+    dialog?.addEventListener("close", () => this.render(), { once: true });
   }
 }
 
@@ -24,25 +31,38 @@ function offline() {
     element("p", {}, element("b", {}, t("offline.title")), " ", t("offline.text")));
 }
 
-/** @param {import("./store.js").Trouble} problem */
-function trouble({ detail, kind, retry }) {
-  const again = retry && element("button", { type: "button", onclick: retry }, t("trouble.retry"));
-  const plain = kind === "left-out";
-  return element("div", { class: `notice ${plain ? "" : "bad"}`, role: "alert" },
-    element("p", {}, !plain && element("b", {}, t("trouble.title")), " ", sentence(detail)),
-    again, iconButton("close", t("trouble.dismiss"), () => actions.dismiss()));
+/** Kinds of problems that are told with the same sentence. @type {Record<string, string>} */
+const TOLD_AS = Object.fromEntries(
+  Object.entries({
+    misunderstood: "invalid bad-request cross-site key-reused unsupported-media-type method-not-allowed wrong-host",
+    cannot: "not-allowed not-installed encoder-mismatch",
+    failed: "unforeseen",
+    interrupted: "slow-body",
+    "not-here": "not-local",
+    "no-folder": "no-such-folder outside-roots unknown-root",
+    conflict: "moved-on",
+    "not-ready": "getting-ready questioner-not-ready",
+    slow: "deadline",
+    starting: "ending",
+    unreadable: "library-error database-error",
+  }).flatMap(([told, kinds]) => kinds.split(" ").map((kind) => [kind, told])),
+);
+
+/** What went wrong, in the page's language; undefined where only the server knows. @param {string | undefined} kind */
+export function sentenceOf(kind = "") {
+  const key = `problem.${TOLD_AS[kind] ?? kind}`;
+  return hasText(key) ? t(key) : undefined;
 }
 
-/** @param {string} id */
-function foundNote(id) {
-  const { results, session } = store.state;
-  const rank = results?.results.find((hit) => hit.id === id)?.rank;
-  const turns = session ? wayTo(session.tree, store.state.turn).length : 0;
-  const facts = [turns > 0 && t("found.text", { turns }), rank && t("found.rank", { rank })].filter(Boolean).join(" ");
-  return element("div", { class: "notice good", role: "status" }, icon("check"),
-    element("p", {}, element("b", {}, t("found.title")), ` ${facts}`),
-    element("button", { type: "button", class: "primary", onclick: () => actions.newConversation() }, t("found.again")),
-    element("button", { type: "button", onclick: () => store.set({ found: null }) }, t("found.on")));
+/** @param {import("./store.js").Trouble} problem */
+function trouble({ detail, kind, status, retry }) {
+  const again = retry && element("button", { type: "button", onclick: retry }, t("trouble.retry"));
+  const known = sentenceOf(kind);
+  // The server speaks English. What was given wrongly, or whose bug it is, it alone can say, so that is open.
+  const more = known && element("details", { open: status === 422 || kind === "left-out" || kind === "part-failed" }, element("summary", {}, t("trouble.details")), element("p", { lang: "en", dir: "ltr" }, sentence(detail)));
+  return element("div", { class: `notice ${kind === "left-out" ? "" : "bad"}`, role: "alert" },
+    element("div", {}, known ? element("p", {}, known) : element("p", {}, element("b", {}, t("trouble.title")), " ", sentence(detail)), more),
+    again, iconButton("close", t("trouble.dismiss"), () => actions.dismiss()));
 }
 
 /** Problems begin with a small letter, as in logs. @param {string} detail */

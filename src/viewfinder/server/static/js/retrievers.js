@@ -1,13 +1,12 @@
 /** Which retriever reads the conversation, and who asks back; both can be changed in the middle of it. */
 
-import { retrieverInfo, setTo, speaks, switchLeaning, switchQuestioner, switchRetriever } from "./actions.js";
+import { retrieverInfo, setTo, speaks } from "./actions.js";
 import { element, icon } from "./dom.js";
 import { announce } from "./live.js";
 import { store } from "./store.js";
-import { catchUp, isLive, prepare } from "./conversation-actions.js";
-import { panel, refill } from "./conversation-parts.js";
-import { spaced } from "./conversation-shapes.js";
-import { t } from "./texts.js";
+import { catchUp, isLive, prepare, switchLeaning, switchQuestioner, switchRetriever } from "./conversation-actions.js";
+import { aboutOf, nameOfWay, panel, refill } from "./conversation-parts.js";
+import { hasText, t } from "./texts.js";
 
 class Retrievers extends HTMLElement {
   /** Where the slider was put, until the server knows. @type {number | null} */
@@ -32,9 +31,10 @@ class Retrievers extends HTMLElement {
     this.hidden = !retrievers || (session !== null && session.retriever === null);
     if (this.hidden) return;
     const title = t("retrievers.title");
-    this.button?.setAttribute("aria-label", `${title}: ${retriever}`);
+    const name = retriever ? nameOfWay(retriever) : "";
+    this.button?.setAttribute("aria-label", t("retrievers.button", { name }));
     this.button?.setAttribute("title", title);
-    this.button?.replaceChildren(element("span", { class: "panel-label" }, retriever ?? ""), icon("down"));
+    this.button?.replaceChildren(element("span", { class: "panel-label", dir: "auto" }, name), icon("down"));
     if (this.panel?.matches(":popover-open")) this.#fill();
   }
 
@@ -47,6 +47,7 @@ class Retrievers extends HTMLElement {
       this.panel,
       this.#group("reader", all, (each) => this.#retriever(each, each.name === chosen.retriever), chosen.retriever),
       this.#group("asker", askers, (each) => this.#questioner(each, each.name === chosen.questioner), chosen.questioner),
+      this.#technical([...all, ...askers].map(({ name }) => name).filter((name) => hasText(`way.${name}`) && name !== "none")),
     );
   }
 
@@ -59,6 +60,13 @@ class Retrievers extends HTMLElement {
     const open = this.panel.querySelector(`[data-key="${key}"]`)?.parentElement.open ?? false;
     const others = element("details", { open }, element("summary", { "data-key": key }, t("retrievers.others", { n: folded.length })), ...folded.map(row));
     return element("fieldset", {}, element("legend", {}, t(`retrievers.${name}`)), ...usable.map(row), folded.length > 0 && others);
+  }
+
+  /** The names that the documentation, the terminal and the API have for them. @param {string[]} names */
+  #technical(names) {
+    const open = this.panel.querySelector('[data-key="technical"]')?.parentElement.open ?? false;
+    const rows = names.map((name) => element("div", {}, element("dt", {}, nameOfWay(name)), element("dd", {}, element("code", {}, name))));
+    return element("details", { class: "technical", open }, element("summary", { "data-key": "technical" }, t("retrievers.technical")), element("dl", {}, ...rows));
   }
 
   /** Words at one end, pictures at the other. */
@@ -88,7 +96,7 @@ class Retrievers extends HTMLElement {
     const choose = async () => {
       await switchRetriever(name);
       catchUp();
-      if (setTo().retriever === name) announce(t("retrievers.switched", { name }));
+      if (setTo().retriever === name) announce(t("retrievers.switched", { name: nameOfWay(name) }));
       this.#render();
     };
     const about = problem ?? (ready ? aboutOf(name) : t("retrievers.missing", { n: missing }));
@@ -97,7 +105,7 @@ class Retrievers extends HTMLElement {
     return element(
       "div",
       { class: "option-row" },
-      option("retriever", name, name, checked, !usable && !checked, choose, job ? t("retrievers.preparing", { percent }) : about),
+      option("retriever", name, nameOfWay(name), checked, !usable && !checked, choose, job ? t("retrievers.preparing", { percent }) : about),
       offer,
       checked && speaks() && this.#leaning(),
       job && element("progress", { max: 100, value: percent, "aria-label": t("retrievers.preparing", { percent }) }),
@@ -106,7 +114,7 @@ class Retrievers extends HTMLElement {
 
   /** @param {any} info @param {boolean} checked */
   #questioner({ name, problem }, checked) {
-    const shown = name === "none" ? t("retrievers.nobody") : spaced(name);
+    const shown = nameOfWay(name);
     const choose = async () => {
       await switchQuestioner(name);
       this.#render();
@@ -134,9 +142,6 @@ function nameOf(place) {
   const side = place < 0 ? "words" : "pictures";
   return place === 0 ? "own" : Math.abs(place) === MOST ? `${side}-alone` : `more-${side}`;
 }
-
-/** What a known retriever or questioner does; one of somebody's own has no text. @param {string} name */
-const aboutOf = (name) => [t(`about.${name}`)].find((text) => text !== `about.${name}`) ?? "";
 
 /** @param {string} group @param {string} name @param {string} shown @param {boolean} checked @param {boolean} disabled
  * @param {() => void} onchange @param {string} about */

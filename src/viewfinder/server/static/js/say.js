@@ -1,13 +1,15 @@
 // @ts-check
-/** vf-say: the one text box. Words, a picture that is picked ("like this, but ..."), or an image of one's own, which may
- * be chosen, pasted, or dropped anywhere on the page. Before a conversation has begun, results come while one types. */
+/** vf-say: the one text box. Words, a picture that is picked ("like this, but ..."), or an image of one's own. Before a conversation has begun, results come while one types. */
 
 import * as actions from "./actions.js";
+import { bring } from "./bring.js";
 import { element, fill, icon, iconButton } from "./dom.js";
 import { store } from "./store.js";
-import { t } from "./texts.js";
+import { hasText, t } from "./texts.js";
 
 const PAUSE_MS = 250;
+/** As long as nobody wonders where the words went that were just sent. */
+const SENDING_MS = 700;
 
 class Say extends HTMLElement {
   connectedCallback() {
@@ -15,19 +17,19 @@ class Say extends HTMLElement {
       rows: "1", "aria-label": t("say.label"), maxlength: "2000", autocomplete: "off", enterkeyhint: "send",
       oninput: () => this.typed(), onkeydown: (event) => this.pressed(event),
     });
-    this.file = element("input", { type: "file", accept: "image/*,.heic,.hif,.avif,.jxl,.dng", class: "unseen", tabindex: "-1", "aria-label": t("say.attach"),
+    this.file = element("input", { type: "file", accept: "image/*,.heic,.hif,.avif,.jxl,.dng", hidden: true, "aria-label": t("say.attach"),
       onchange: () => this.show(this.file.files) });
     this.pill = element("div", { class: "pill" });
+    this.sent = element("p", { class: "quiet sent" });
     this.seen = element("vf-attributes", { hidden: true });
     this.send = iconButton("send", t("say.send"), () => this.say(), { class: "primary" });
-    const attach = iconButton("image", t("say.attach"), () => this.file.click());
-    const form = element("form", { class: "say", onsubmit: (event) => event.preventDefault() }, this.pill, this.seen,
-      element("div", { class: "line" }, attach, this.file, this.box, this.send));
+    this.attach = iconButton("image", t("say.attach"), () => this.file.click());
+    const form = element("form", { class: "say", onsubmit: (event) => event.preventDefault() }, this.sent, this.pill, this.seen,
+      element("div", { class: "line" }, this.attach, this.file, this.box, this.send));
     fill(this, form);
-    store.on(["pinned", "session", "turn", "chosen", "retrievers"], () => this.render());
+    store.on(["pinned", "session", "turn", "chosen", "retrievers", "me"], () => this.render());
     store.on(["pinned"], () => this.picked());
     store.on(["attributes"], () => this.counted());
-    this.takeFiles();
     this.render();
     if (matchMedia("(hover: hover)").matches) this.box.focus();
   }
@@ -38,6 +40,7 @@ class Say extends HTMLElement {
     fill(this.pill, ...(this.uploading ? [element("span", { class: "quiet" }, t("say.uploading"))] : pinned ? pillOf(pinned) : []));
     // Its room is there with the pill: nothing moves when it is filled.
     this.seen.hidden = !pinned || !actions.readsAttributes();
+    this.attach.hidden = store.state.me !== null && !store.state.me.scopes.includes("write");
     this.enable();
   }
 
@@ -103,9 +106,12 @@ class Say extends HTMLElement {
     // The box says "but ..." already.
     const text = pinned ? given.replace(/^but\b[\s,]*/i, "") : given;
     if (!text && !pinned) return;
+    const slow = setTimeout(() => fill(this.sent, element("span", { class: "spinner" }), element("bdi", {}, text)), SENDING_MS);
     await (pinned ? actions[pinned.kind](pinned.id, text, pinned.turn) : actions.say(text));
+    clearTimeout(slow);
+    fill(this.sent);
     // Words are not lost when they could not be taken; while the server is away, they wait to be said.
-    if (store.state.problem && !this.box.value) {
+    if ((store.state.problem || store.state.behind?.again) && !this.box.value) {
       this.box.value = text;
       this.enable();
     }
@@ -114,51 +120,18 @@ class Say extends HTMLElement {
   /** @param {FileList | File[] | null | undefined} files */
   async show(files) {
     const given = [...(files ?? [])];
-    const file = given.find((each) => each.type.startsWith("image/") || /\.(heic|heif|hif|avif|jxl|dng|tiff?)$/i.test(each.name));
     // So that the same file can be chosen again; `files` may be the list that this empties.
     this.file.value = "";
-    if (!file) {
-      if (given.length) store.set({ problem: { detail: t("say.notpicture") } });
-      return;
-    }
     this.uploading = true;
     this.render();
-    await actions.pinUpload(file);
+    await (await bring("given")).showFirst(given);
     this.uploading = false;
     this.render();
-  }
-
-  /** Pictures come by paste and by drop, wherever on the page. */
-  takeFiles() {
-    let depth = 0;
-    const carries = (event) => event.dataTransfer?.types.includes("Files");
-    const over = (is) => document.body.classList.toggle("dropping", is);
-    document.body.dataset.drop = t("say.drop");
-    addEventListener("paste", (event) => {
-      if (!event.clipboardData?.files.length) return;
-      event.preventDefault();
-      void this.show(event.clipboardData.files);
-    });
-    addEventListener("dragenter", (event) => {
-      if (carries(event)) over((depth += 1) > 0);
-    });
-    addEventListener("dragleave", (event) => {
-      if (carries(event)) over((depth -= 1) > 0);
-    });
-    addEventListener("dragover", (event) => {
-      if (carries(event)) event.preventDefault();
-    });
-    addEventListener("drop", (event) => {
-      if (!carries(event)) return;
-      event.preventDefault();
-      over((depth = 0) > 0);
-      void this.show(event.dataTransfer?.files);
-    });
   }
 }
 
 /** What may be said of a picture, as this retriever understands it best. @param {string | null} retriever */
-const butOf = (retriever) => [t(`say.but.${retriever}`)].find((text) => text !== `say.but.${retriever}`) ?? t("say.but");
+const butOf = (retriever) => t(hasText(`say.but.${retriever}`) ? `say.but.${retriever}` : "say.but");
 
 /** @param {import("./store.js").Pinned} pinned */
 function pillOf(pinned) {

@@ -1,6 +1,6 @@
 /** Pure shapes behind the tree and comparing: rows and lanes of branches, moves between rankings. */
 
-import { childrenOf, pathTo } from "./conversation-shapes.js";
+import { childrenOf, foldPasses, pathTo } from "./conversation-shapes.js";
 
 /** @typedef {import("./store.js").TreeNode} TreeNode */
 
@@ -21,27 +21,33 @@ function sizeOf(children, number) {
  * @property {number} hidden  turns in them, while they are folded away
  * @property {number} place  1-based, among the rows of its branch
  * @property {number} places  how many rows its branch has
+ * @property {number[]} passes  where the row stands for several questions that were skipped: their turns, the last of them its node
  */
 
 /**
  * The tree as rows from top to bottom. A straight run stays in its lane, whatever its length: only a branch moves to
  * the right. The oldest follow-up goes on in the lane, so that rows keep their order while the conversation grows.
+ * Questions that were skipped one after another are one row.
  * @param {TreeNode[]} tree @param {Set<number>} folded  turns whose side branches are folded away
+ * @param {Set<number>} [opened]  first turns of skipped questions that are shown one by one
  * @returns {TreeRow[]}
  */
-export function treeRows(tree, folded) {
+export function treeRows(tree, folded, opened = new Set()) {
   const children = childrenOf(tree);
   const rows = [];
   const walk = (start, level) => {
     const chain = [start];
     while (children[chain.at(-1)].length) chain.push(children[chain.at(-1)][0]);
-    chain.forEach((number, index) => {
+    const rest = chain.map((number) => ({ node: tree[number] }));
+    const joined = foldPasses(rest, ({ node }) => children[node.number].length === 1);
+    const drawn = joined.flatMap((one) => (opened.has(one.passes[0]) ? one.passes.map((number) => ({ row: { node: tree[number] }, passes: [] })) : [one]));
+    drawn.forEach(({ row: { node: { number } }, passes }, index) => {
       const sides = children[number].slice(1);
       const isFolded = folded.has(number);
       const hidden = isFolded ? sides.reduce((sum, side) => sum + sizeOf(children, side), 0) : 0;
       const head = index === 0 && level > 0;
-      const last = index === chain.length - 1;
-      rows.push({ node: tree[number], level, head, last, branches: sides.length, hidden, place: index + 1, places: chain.length });
+      const last = index === drawn.length - 1;
+      rows.push({ node: tree[number], level, head, last, branches: sides.length, hidden, place: index + 1, places: drawn.length, passes });
       if (!isFolded) for (const side of sides) walk(side, level + 1);
     });
   };

@@ -2,6 +2,7 @@
 
 import * as actions from "./actions.js";
 import { thumbnail } from "./api.js";
+import { compareWith } from "./conversation-actions.js";
 import { element, icon, iconButton } from "./dom.js";
 import { store } from "./store.js";
 import { refill, toldOf } from "./conversation-parts.js";
@@ -51,6 +52,8 @@ class Tree extends HTMLElement {
   /** Turns whose branches are folded away, and of which conversation. */
   #folded = new Set();
   #conversation = "";
+  /** First turns of skipped questions that are shown one by one. @type {Set<number>} */
+  #opened = new Set();
   /** The row that the tab key reaches. */
   #at = 0;
 
@@ -67,23 +70,26 @@ class Tree extends HTMLElement {
     if (session.id !== this.#conversation) {
       this.#folded = foldedAtFirst(session, turn);
       this.#conversation = session.id;
+      this.#opened.clear();
     }
     const shown = origin(session.tree, turn);
     this.#reveal(shown);
-    const rows = treeRows(session.tree, this.#folded);
-    if (!this.contains(document.activeElement) || !rows.some((row) => row.node.number === this.#at)) this.#at = shown;
-    const path = [0, ...pathTo(session, turn).map((node) => node.number)];
+    const rows = treeRows(session.tree, this.#folded, this.#opened);
+    /** The row that a turn is drawn in: its own, or that of several that were skipped. @param {number} number */
+    const rowOf = (number) => rows.find((row) => row.passes.includes(number))?.node.number ?? number;
+    if (!this.contains(document.activeElement) || !rows.some((row) => row.node.number === this.#at)) this.#at = rowOf(shown);
+    const path = [...new Set([0, ...pathTo(session, turn).map((node) => rowOf(node.number))])];
     const lit = litLanes(rows, path);
     const branches = rows.reduce((sum, row) => sum + row.branches, 1);
     const turns = session.tree.filter((node) => node.number && !isMove(node)).length;
-    const summary = element("span", { class: "quiet" }, t("tree.summary", { n: turns, branches }));
+    const summary = element("span", { class: "quiet" }, [t("tree.turns", { n: turns }), branches > 1 && t("tree.branches", { n: branches })].filter(Boolean).join(", "));
     const given = { role: "tree", "aria-label": t("tree.title"), "aria-describedby": "tree-hint", class: "turn-tree" };
     const before = this.querySelector(".turn-tree")?.scrollTop ?? 0;
     refill(
       this,
       element("h2", { class: "side-title" }, t("tree.title"), summary),
       element("p", { id: "tree-hint", class: "unseen" }, t("tree.hint")),
-      element("ul", given, ...rows.map((row, index) => this.#row(row, lit[index], path.includes(row.node.number), shown))),
+      element("ul", given, ...rows.map((row, index) => this.#row(row, lit[index], path.includes(row.node.number), rowOf(shown)))),
     );
     const tree = this.querySelector(".turn-tree");
     tree.scrollTop = before;
@@ -97,13 +103,13 @@ class Tree extends HTMLElement {
     for (const node of session ? pathTo(session, number) : []) {
       const parent = origin(session?.tree, node.parent);
       const rows = treeRows(session?.tree ?? [], this.#folded);
-      if (!rows.some((row) => row.node.number === node.number)) this.#folded.delete(parent);
+      if (!rows.some((row) => row.node.number === node.number || row.passes.includes(node.number))) this.#folded.delete(parent);
     }
   }
 
   #row(row, lit, onPath, shown) {
     const { number } = row.node;
-    const told = toldOf(row.node.turn);
+    const told = row.passes.length ? t("conversation.skips", { n: row.passes.length }) : toldOf(row.node.turn);
     const current = number === shown;
     const compared = number === store.state.compare?.turn;
     const classes = ["turn-row", onPath && "on-path", compared && "compared"].filter(Boolean).join(" ");
@@ -112,26 +118,28 @@ class Tree extends HTMLElement {
       class: classes,
       "data-key": `row-${number}`,
       "data-number": number,
+      "data-passes": row.passes.join(" ") || null,
       tabindex: number === this.#at ? 0 : -1,
       "aria-level": row.level + 1,
       "aria-posinset": row.place,
       "aria-setsize": row.places,
       "aria-selected": current,
       "aria-current": current && "step",
-      "aria-expanded": row.branches > 0 && String(row.hidden === 0),
-      "aria-label": t("tree.item", { number, told }),
+      "aria-expanded": row.passes.length > 0 ? "false" : row.branches > 0 && String(row.hidden === 0),
+      "aria-label": number ? t("tree.item", { number, told }) : told,
       onclick: (event) => this.#clicked(event, number),
     };
     const dot = element("span", { class: "dot", style: { "--lane": `${lane(row.level)}px` } });
-    return element("li", given, rail(row, lit, onPath), dot, element("span", { class: "told", style: { "--indent": `${lane(row.level) + MIDDLE}px` } }, told), ...this.#extras(row, told, current));
+    return element("li", given, rail(row, lit, onPath), dot, element("span", { class: "told", style: { "--indent": `${lane(row.level) + MIDDLE}px` } }, element("bdi", {}, told)), ...this.#extras(row, told, current));
   }
 
   /** @param {import("./tree-shapes.js").TreeRow} row @param {string} told @param {boolean} current */
   #extras(row, told, current) {
     const { number, first } = row.node;
-    const compare = () => actions.compareWith(number);
+    const compare = () => compareWith(number);
     const tabindex = -1;
     return [
+      row.passes.length > 0 && this.#passButton(row),
       row.branches > 0 && this.#foldButton(row),
       !current && number > 0 && iconButton("compare", t("tree.compare", { told }), compare, { tabindex, class: "compare-button" }),
       first && element("img", { src: thumbnail(first, 160), alt: "", class: "mini", loading: "lazy", width: 28, height: 28 }),
@@ -145,6 +153,20 @@ class Tree extends HTMLElement {
     const count = row.hidden ? t("tree.hidden", { n: row.hidden }) : "";
     const given = { type: "button", tabindex: -1, class: "fold", title: label, "aria-label": label, onclick };
     return element("button", given, icon(row.hidden ? "next" : "down"), count);
+  }
+
+  /** @param {import("./tree-shapes.js").TreeRow} row */
+  #passButton({ passes }) {
+    const label = t("conversation.skips-show");
+    return element("button", { type: "button", tabindex: -1, class: "fold", title: label, "aria-label": label, onclick: () => this.#open(passes) }, icon("next"));
+  }
+
+  /** Shows skipped questions one by one. @param {number[]} passes */
+  #open(passes) {
+    this.#opened.add(passes[0]);
+    this.#at = passes[0];
+    this.#render();
+    this.querySelector(`[data-number="${passes[0]}"]`)?.focus({ preventScroll: true });
   }
 
   /** @param {number} number @param {boolean} fold */
@@ -170,6 +192,7 @@ class Tree extends HTMLElement {
     const at = rows.indexOf(row);
     const number = Number(row.dataset.number);
     const open = row.getAttribute("aria-expanded");
+    const folded = row.dataset.passes && row.dataset.passes.split(" ").map(Number);
     const level = Number(row.ariaLevel);
     /** @type {Record<string, () => void>} */
     const keys = {
@@ -177,13 +200,15 @@ class Tree extends HTMLElement {
       ArrowUp: () => this.#focus(rows[at - 1]),
       Home: () => this.#focus(rows[0]),
       End: () => this.#focus(rows.at(-1)),
-      ArrowRight: () => (open === "false" ? this.#fold(number, false) : this.#focus(rows[at + 1])),
+      ArrowRight: () => (folded ? this.#open(folded) : open === "false" ? this.#fold(number, false) : this.#focus(rows[at + 1])),
       ArrowLeft: () => (open === "true" ? this.#fold(number, true) : this.#focus(rows.slice(0, at).findLast((each) => Number(each.ariaLevel) < level) ?? rows[at - 1])),
       Enter: () => void actions.goTo(number),
       " ": () => void actions.goTo(number),
-      c: () => void (number > 0 && actions.compareWith(number)),
+      c: () => void (number > 0 && compareWith(number)),
     };
-    if (!(event.key in keys)) return;
+    // At its ends, an arrow leads out.
+    const leadsOut = { ArrowDown: !rows[at + 1], ArrowUp: !at, ArrowRight: !folded && open !== "false" && !rows[at + 1], ArrowLeft: open !== "true" && !at }[event.key];
+    if (!(event.key in keys) || leadsOut) return;
     event.preventDefault();
     event.stopPropagation();
     keys[event.key]();

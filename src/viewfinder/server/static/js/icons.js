@@ -1,0 +1,43 @@
+// @ts-check
+/** Outlines of all that comes after the first pictures. */
+
+import { addIcons } from "./dom.js";
+
+addIcons({
+  album: "M4 8h16v12H4zM6 5h12M8 2.5h8",
+  back: "M19 12H5m6-6-6 6 6 6",
+  branch: "M7 4v12m0 0a3 3 0 1 0 0 .01M17 8a3 3 0 1 0 0-.01M17 11c0 4-6 3-9.5 5.5",
+  check: "m5 12.5 4.5 4.5L19 7.5",
+  compare: "M4 5h7v14H4zM13 5h7v14h-7z",
+  copy: "M9 9h11v11H9zM5 15H4V4h11v1",
+  data: "M4 5h16v14H4zM4 10h16M10 5v14",
+  down: "m6 9 6 6 6-6",
+  download: "M12 4v11m-5-5 5 5 5-5M5 20h14",
+  expand: "M14 4h6v6m0-6-7 7M10 20H4v-6m0 6 7-7",
+  edit: "M4 20l1-4L16 5l3 3L8 19zM14 7l3 3",
+  file: "M6 3h8l4 4v14H6zM14 3v4h4",
+  folder: "M3 6h6l2 2h10v11H3z",
+  found: "M12 3v3m0 12v3M3 12h3m12 0h3M12 7a5 5 0 1 0 0 10 5 5 0 0 0 0-10zm0 4a1 1 0 1 0 0 2 1 1 0 0 0 0-2z",
+  heart: "M12 20S4 15 4 9.2A4.2 4.2 0 0 1 12 7a4.2 4.2 0 0 1 8 2.2C20 15 12 20 12 20z",
+  info: "M12 4a8 8 0 1 0 0 16 8 8 0 0 0 0-16zM12 11v5m0-8v.01",
+  leave: "M10 5H4v14h6M9 12h11m-4-4 4 4-4 4",
+  like: "M8 11v9H4v-9zm0 0 4-8c1.7 0 2.6 1 2.3 2.8L13.7 9H18a2 2 0 0 1 2 2.3l-1.2 7A2 2 0 0 1 16.8 20H8",
+  link: "M10 14a4 4 0 0 0 6 0l3-3a4 4 0 0 0-6-6l-1 1m2 4a4 4 0 0 0-6 0l-3 3a4 4 0 0 0 6 6l1-1",
+  moon: "M19 14.5A7.5 7.5 0 0 1 9.5 5a7.5 7.5 0 1 0 9.5 9.5z",
+  more: "M6 12h.01M12 12h.01M18 12h.01",
+  next: "m9 5 7 7-7 7",
+  pause: "M8 5v14M16 5v14",
+  play: "M7 5l12 7-12 7z",
+  previous: "m15 5-7 7 7 7",
+  question: "M9 9a3 3 0 1 1 4.5 2.6C12.5 12.2 12 12.8 12 14m0 4v.01",
+  redo: "m15 14 5-5-5-5m5 5H10a6 6 0 0 0 0 12h3",
+  settings: "M4 7h9m5 0h2M4 17h2m5 0h9M15.5 4.5a2.5 2.5 0 1 0 0 5 2.5 2.5 0 0 0 0-5zM8.5 14.5a2.5 2.5 0 1 0 0 5 2.5 2.5 0 0 0 0-5z",
+  star: "m12 4 2.4 5.2 5.6.7-4.1 3.9 1.1 5.6-5-2.8-5 2.8 1.1-5.6L4 9.9l5.6-.7z",
+  sun: "M12 8a4 4 0 1 0 0 8 4 4 0 0 0 0-8zM12 2.5v2m0 15v2M2.5 12h2m15 0h2M5.3 5.3l1.4 1.4m10.6 10.6 1.4 1.4m0-13.4-1.4 1.4M6.7 17.3l-1.4 1.4",
+  theme: "M12 4a8 8 0 1 0 0 16zM12 4a8 8 0 0 1 0 16",
+  tiles: "M4 4h7v7H4zM13 4h7v7h-7zM4 13h7v7H4zM13 13h7v7h-7z",
+  trash: "M5 7h14M10 7V4h4v3M7 7l1 13h8l1-13",
+  undo: "m9 14-5-5 5-5M4 9h10a6 6 0 0 1 0 12h-3",
+  upload: "M12 16V5m-5 5 5-5 5 5M5 20h14",
+  whole: "M4 9V4h5m6 0h5v5m0 6v5h-5m-6 0H4v-5",
+});
