@@ -34,6 +34,7 @@ VERBS = [
     "encoders",
     "demo",
     "token",
+    "mcp",
     "world",
     "construct",
     "review",

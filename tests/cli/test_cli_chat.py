@@ -6,6 +6,7 @@ import io
 import json
 import os
 import pty
+import re
 import select
 import socket
 import subprocess
@@ -46,6 +47,24 @@ def test_letters_answer_the_question(conversation: Callable[..., Any]) -> None:
     parts = [part for entry in outcome.lines[1]["results"][0]["why"]["turns"] for part in entry["parts"]]
     assert outcome.lines[1]["turn"] == 2
     assert any(choice in part for part in parts)
+
+
+LABORATORY = re.compile(
+    r"composer|clip-t|information_gain|\bbits\b|embedding|retriever|questioner|adapter", re.IGNORECASE
+)
+
+
+@pytest.mark.parametrize("retriever", ["composer", "clip-t"])
+def test_nobody_reads_words_of_the_laboratory_who_did_not_ask_for_details(
+    conversation: Callable[..., Any], retriever: str
+) -> None:
+    said = ("a car", "b", "2 with silk but blue", "not 1 3", "keep colour of turn 1", "skip", "undo", "why 1", "tree")
+    told = conversation(*said, options=("--retriever", retriever))
+    assert "left out: the attributes in turn" in told.out
+    assert LABORATORY.findall(told.out + told.err) == []
+    asked = conversation("a car", options=("--why",))
+    assert "information_gain" in asked.out
+    assert "bits" in asked.out
 
 
 def test_why_shows_what_each_turn_adds(conversation: Callable[..., Any]) -> None:

@@ -71,7 +71,7 @@ def test_turns_that_went_through_an_adapter_are_said_to_people_and_programs(
 ) -> None:
     arguments = ("chat", "--retriever", "regions", "--questioner", "none", "--script", script, "--library", library)
     assert [line["adapters"] for line in viewfinder(*arguments, "--json").lines] == [[], ["drop: turn 2"]]
-    assert viewfinder(*arguments).out.count("note: drop: turn 2\n") == 1
+    assert viewfinder(*arguments).out.count("note: left out: turn 2\n") == 1
 
 
 def test_a_note_of_an_earlier_turn_is_not_told_again(viewfinder: Run, library: Path, script: Path) -> None:

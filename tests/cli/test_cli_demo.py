@@ -56,6 +56,7 @@ def test_the_demo_finds_its_picture_serves_its_library_and_can_be_run_again(
 
 @pytest.mark.slow
 @pytest.mark.data
+@pytest.mark.long
 def test_the_example_finds_a_real_photo_in_five_turns(viewfinder: Run, tmp_path: Path) -> None:
     if not FLICKR.is_dir():
         pytest.skip("../shared/data/flickr8k is not there")

@@ -22,6 +22,8 @@ def test_status_counts_what_is_there(viewfinder: Run, indexed: Path) -> None:
     assert "main_colour" in facts["catalogue_columns"]
     told = viewfinder("status", "--library", indexed).out
     assert any(line.split() == ["pictures", "40"] for line in told.splitlines())
+    assert "space" in facts
+    assert "space" not in told
 
 
 def test_no_failures_is_good_news(viewfinder: Run, indexed: Path) -> None:

@@ -69,6 +69,8 @@ def test_a_script_skips_a_question_and_another_is_asked(
     assert len({tuple(hit["id"] for hit in line["results"]) for line in outcome.lines}) == 1
     told = viewfinder("chat", "--script", turns, "-n", 1, "--library", indexed).out
     assert f"2  skipped: {asked[0]}" in told
+    assert "why:" not in told and "information_gain" not in told
+    told = viewfinder("chat", "--script", turns, "-n", 1, "--why", "--library", indexed).out
     assert "  why: splits the " in told and "(information_gain)" in told
 
 

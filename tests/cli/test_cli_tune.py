@@ -56,7 +56,7 @@ def test_people_are_told_what_was_gained_or_why_nothing_was_changed(
     outcome = viewfinder("tune", "--captions", "x.csv", "--library", indexed)
     assert outcome.out.splitlines()[0] == f"200 texts of 40 pictures: {told}"
     assert ("what scores mean was learnt" in outcome.out) == (report.chosen == "shipped")
-    assert f"space {report.space}; `viewfinder tune --undo` goes back" in outcome.out
+    assert f"space {report.space}; `viewfinder tune --undo --library " in outcome.out
 
 
 @pytest.mark.parametrize("options", [(), ("--undo", "--captions", "x.csv")])

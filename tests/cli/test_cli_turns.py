@@ -54,7 +54,7 @@ def test_what_was_read_of_a_picture_is_told_unless_the_user_said_it(capsys: pyte
 
 
 def test_attributes_that_are_not_read_are_noted(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "note: drop: the attributes in turn 1" in told(Like("p001", attributes=("long",)), Composer(), capsys)
+    assert "note: left out: the attributes in turn 1" in told(Like("p001", attributes=("long",)), Composer(), capsys)
 
 
 def test_attributes_are_part_of_a_turn_in_words() -> None:

@@ -14,6 +14,7 @@ from typing import Annotated
 
 import typer
 
+from viewfinder.cli.assistants import mcp
 from viewfinder.cli.chat import chat, demo
 from viewfinder.cli.data import construct, dialogues, world
 from viewfinder.cli.describe import describe
@@ -36,7 +37,7 @@ app = typer.Typer(
 
 VERBS = (
     add, find, values, show, describe, chat, serve, status, failures, remove, prune, verify, repair, doctor, encoders,
-    demo, token, world, construct, review, features, tune, train, dialogues, evaluate, compare, export, bench,
+    demo, token, mcp, world, construct, review, features, tune, train, dialogues, evaluate, compare, export, bench,
 )  # fmt: skip
 
 for verb in VERBS:

@@ -20,6 +20,7 @@ from viewfinder.cli.options import (
     prepare_encoder,
 )
 from viewfinder.cli.output import count_noun, make_notifier, print_json, print_line, print_note
+from viewfinder.cli.pictures import PicturesOption, choose_show
 from viewfinder.errors import BadInput
 from viewfinder.training.progress import progress_bar
 
@@ -31,12 +32,20 @@ if TYPE_CHECKING:
 
 def chat(
     *,
-    retriever: Annotated[str, option("NAME", "How turns become a query.")] = "composer",
+    retriever: Annotated[
+        str,
+        option("NAME", "How what was said is searched for. [default: all of it together]", show_default=False),
+    ] = "composer",
     checkpoint: Annotated[
         Path | None, option("F", "Weights of your own for the retriever. [default: shipped ones]")
     ] = None,
     questioner: Annotated[
-        str, option("NAME[=SOURCE]", 'Who asks back, and what it needs for that; "none": nobody.')
+        str,
+        option(
+            "NAME[=SOURCE]",
+            'Who asks back, and what it needs for that; "none": nobody. [default: what divides the pictures best]',
+            show_default=False,
+        ),
     ] = "information_gain",
     script: Annotated[Path | None, option("TURNS.jsonl", 'Turns from a file, one JSON a line; "-": stdin.')] = None,
     leaning: LeaningOption = None,
@@ -44,7 +53,13 @@ def chat(
         str | None, option("URL#MODEL", "A model that you run, for `ask` about results: http://HOST/v1#MODEL.")
     ] = None,
     n: CountOption = 10,
-    preview: Annotated[bool, typer.Option("--preview", help="Show the best results as small pictures.")] = False,
+    preview: Annotated[
+        bool, typer.Option("--preview", help="Show the best results as pictures of coloured blocks, in a pipe too.")
+    ] = False,
+    pictures: PicturesOption = None,
+    why: Annotated[
+        bool, typer.Option("--why", help="Say who asks each question and why, with names and figures.")
+    ] = False,
     library: LibraryOption = None,
     as_json: JsonOption = False,
 ) -> int:
@@ -56,6 +71,8 @@ def chat(
     from viewfinder.questioners import load_questioner
     from viewfinder.retrievers import load_retriever
 
+    # Pictures of blocks were asked for: none of another kind unless they are, too.
+    show = choose_show(False if preview and pictures is None else pictures, refused="--json" if as_json else None)
     load_questioner(questioner)  # a misspelt name is better said now than after the first turn
     looks = None
     if describer is not None:
@@ -75,7 +92,7 @@ def chat(
             f"{left_out[0].path} ({left_out[0].reason}): `viewfinder add` takes in what changed, `viewfinder prune` "
             "forgets what is gone"
         )
-    printer = TurnPrinter(as_json, preview and not as_json)
+    printer = TurnPrinter(as_json, preview and not as_json, why, show)
     if script is not None:
         from viewfinder.cli.typed import play_script
 

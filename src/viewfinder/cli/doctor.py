@@ -19,6 +19,7 @@ from viewfinder.cli.ending import FAILED, explain_error
 from viewfinder.cli.options import JsonOption, LibraryOption, library_folder, open_library
 from viewfinder.cli.output import print_json, print_line
 from viewfinder.errors import EXTRAS, UnknownName
+from viewfinder.own_commands import write_command
 
 if TYPE_CHECKING:
     from viewfinder.library import Library
@@ -138,7 +139,7 @@ def _check_disk(folder: Path) -> str:
 
 def _check_library(folder: Path) -> str:
     if not (folder / "library.json").exists():
-        return f"none yet at {folder}: `viewfinder add FOLDER` makes it"
+        return f"none yet at {folder}: `{write_command('add FOLDER', folder)}` makes it"
     from viewfinder.library import Library
 
     library = Library.open(folder, create=False)

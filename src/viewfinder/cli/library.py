@@ -37,7 +37,9 @@ from viewfinder.cli.output import (
     print_table,
     reporting_wait,
 )
+from viewfinder.cli.pictures import PicturesOption, choose_show
 from viewfinder.errors import BadInput, ViewfinderError
+from viewfinder.own_commands import write_command
 from viewfinder.training.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -124,7 +126,7 @@ def add(
                 )  # fmt: skip
             if not report.stopped and collection.space is not None:
                 _build_index(collection, as_json=as_json)
-    print_result(as_json, asdict(report), *_describe_added(report, dry_run=dry_run))
+    print_result(as_json, asdict(report), *_describe_added(report, library_folder(library), dry_run=dry_run))
     if report.stopped:
         print_note("viewfinder: stopped after a whole batch; nothing is lost, the same command goes on from here")
         return FAILED
@@ -206,7 +208,7 @@ def _discard_empty(library: Library, *, keep_folder: bool) -> None:
         library.folder.rmdir()
 
 
-def _describe_added(report: AddReport, *, dry_run: bool) -> list[str]:
+def _describe_added(report: AddReport, folder: Path, *, dry_run: bool) -> list[str]:
     from viewfinder.pictures.walk_notes import describe_kinds, describe_lacking, describe_left_out, describe_sidecars
 
     found = f"{count_noun(report.found, 'picture file')} found"
@@ -243,7 +245,8 @@ def _describe_added(report: AddReport, *, dry_run: bool) -> list[str]:
             if not _is_told_by_ending(failure, report)
         ]
     )
-    advice = "`viewfinder failures` lists them; a file that is mended is read again by the next `viewfinder add`"
+    lists = write_command("failures", folder)
+    advice = f"`{lists}` lists them; a file that is mended is read again by the next `viewfinder add`"
     only_encoders = not report.found and not report.described and report.notes
     return [*([] if only_encoders else [first]), *rest, *bad, *([advice] if report.failures else [])]
 
@@ -270,6 +273,9 @@ def find(
     all_pictures: Annotated[
         bool, typer.Option("--all-pictures", help="All pictures of a product, not the best one of each.")
     ] = False,
+    paths: Annotated[bool, typer.Option("--paths", help="Print nothing but the paths of files, one a line.")] = False,
+    null: Annotated[bool, typer.Option("--null", "-0", help="Likewise, each ended by a NUL: for xargs -0.")] = False,
+    pictures: PicturesOption = None,
     library: LibraryOption = None,
     as_json: JsonOption = False,
 ) -> int:
@@ -277,6 +283,10 @@ def find(
 
     With --where alone: those that meet it, the newest first.
     """
+    if as_json and (paths or null):
+        raise BadInput(f"{'--paths' if paths else '--null'} prints paths and --json objects, which have them: give one")
+    for_programs = {"--json": as_json, "--paths": paths, "--null": null}
+    show = choose_show(pictures, refused=next((name for name, given in for_programs.items() if given), None))
     filters = parse_conditions(where or ())
     load_words_meanwhile(library)
     collection = open_library(library)
@@ -284,8 +294,14 @@ def find(
     hits = collection.find(" ".join(text or ()), n, like=like, where=filters, without=without, fold=not all_pictures)
     if as_json:
         print_json(hits.to_json())
+    elif paths or null:
+        from viewfinder.cli.paths import print_paths
+
+        print_paths(hits, null=null)
     else:
         print_hits(hits)
+        if show is not None:
+            show(hits)
     return 0
 
 
@@ -365,22 +381,28 @@ def _describe_shown(shown: ShownPicture) -> list[tuple[str, str, str]]:
     return [*lines, ("pixel hash", shown.pixel_hash or "not known", "")]
 
 
+_SAID_AS = {"missing": "files gone", "failures": "could not be read"}
+_FOR_PROGRAMS = frozenset(("space", "spaces", "labels_by_encoder"))
+"""What `status` says to programs alone: names of how vectors are kept."""
+
+
 def status(library: LibraryOption = None, as_json: JsonOption = False) -> int:
     """Say what the library holds."""
     facts = open_library(library).status()
     if as_json:
         print_json(facts)
-    else:
-        width = max(map(len, facts))
-        for name, value in facts.items():
-            words = ", ".join(map(str, value)) if isinstance(value, list | dict) else str(value)
-            if name == "index" and value is not None:
-                size = f"{value['pictures']:,} pictures, {value['megabytes']:,} MB"
-                of_added = value["recall_added"]
-                added = "" if of_added is None else f" ({of_added:.1%} of those added last)"
-                words = f"{size}, recall {value['recall']:.1%}{added} on {value['measured_on']}"
-            plain = {"True": "yes", "False": "no", "None": "none", "": "none"}.get(words, words)
-            print_line(f"{name.replace('_', ' '):{width}}  {plain}")
+        return 0
+    said = {_SAID_AS.get(name, name.replace("_", " ")): facts[name] for name in facts if name not in _FOR_PROGRAMS}
+    width = max(map(len, said))
+    for name, value in said.items():
+        words = ", ".join(map(str, value)) if isinstance(value, list | dict) else str(value)
+        if name == "index" and value is not None:
+            size = f"{value['pictures']:,} pictures, {value['megabytes']:,} MB"
+            of_added = value["recall_added"]
+            added = "" if of_added is None else f" ({of_added:.1%} of those added last)"
+            words = f"{size}, finds {value['recall']:.1%} of what a full search finds{added}, on {value['measured_on']}"
+        plain = {"True": "yes", "False": "no", "None": "none", "": "none"}.get(words, words)
+        print_line(f"{name:{width}}  {plain}")
     return 0
 
 
@@ -435,7 +457,9 @@ def verify(
 ) -> int:
     """Check that everything is as it should be; exit 1 if not."""
     problems = open_library(folder or library).verify()
-    advice = "`viewfinder prune` forgets files that are gone, `viewfinder repair` mends the rest"
+    place = library_folder(folder or library)
+    prune, repair = (write_command(verb, place) for verb in ("prune", "repair"))
+    advice = f"`{prune}` forgets files that are gone, `{repair}` mends the rest"
     last = f"{count_noun(len(problems), 'problem')}; {advice}"
     lines = (*problems, last) if problems else ("Everything is in order.",)
     print_result(as_json, {"ok": not problems, "problems": problems}, *lines)
@@ -494,7 +518,8 @@ def tune(
     told = f"{before:.1%} of texts found their picture first; now {own:.1%}, of a new picture's texts about {new:.1%}"
     others = "every other head loses" if report.others_lose else "no other head finds more without losing"
     kept = f"{before:.1%} of texts find their picture first, as before: {others} new pictures"
-    last = f"space {report.space}; `viewfinder tune --undo` goes back"
+    way_back = write_command("tune --undo", collection.folder)
+    last = f"space {report.space}; `{way_back}` goes back"
     is_starter = collection.encoder.name == "starter"
     learnt = f"what scores mean was learnt; {last}" if is_starter else "the encoder stays as it is"
     lines = (f"{read}: {told}", last) if report.chosen == "tuned" else (f"{read}: {kept}", learnt)

@@ -13,6 +13,7 @@ import typer
 
 from viewfinder.cli.output import reporting_wait
 from viewfinder.errors import BadInput
+from viewfinder.own_commands import default_library
 
 if TYPE_CHECKING:
     from viewfinder.encoders import Encoder
@@ -58,12 +59,17 @@ HostOption = Annotated[
 def library_folder(named: Path | None) -> Path:
     """The folder named, else the one in the user data folder."""
     if named is not None:
-        from viewfinder.store.bucket import local_folder
+        from viewfinder.store.places import local_folder
 
         return local_folder(named)
-    from platformdirs import user_data_path
+    return default_library()
 
-    return user_data_path("viewfinder", appauthor=False) / "library"
+
+def is_library(folder: Path) -> bool:
+    """Whether there is a library in a folder, be it a damaged one."""
+    from viewfinder.store.places import find_bucket
+
+    return find_bucket(folder) is not None or any((folder / name).exists() for name in ("library.json", "tables"))
 
 
 def open_library(named: Path | None) -> Library:
@@ -119,7 +125,7 @@ def load_named_encoder(name: str) -> Encoder:
 
 def prepare_encoder(library: Library, *, shown: bool, pictures: bool = False) -> None:
     """Loads the library's encoder, and with `pictures` the network that reads them; a long wait is reported."""
-    with reporting_wait("preparing the encoder", shown=shown):
+    with reporting_wait("getting ready to read words and pictures", shown=shown):
         encoder = library.encoder
         if pictures:
             encoder.pictures([])

@@ -142,19 +142,32 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     print_rich(table)
 
 
+def describe_head(hits: Hits) -> list[str]:
+    """What is said of all results before the first: how the words were read, and whether anything is like them."""
+    lines = []
+    if hits.missing:
+        away = count_noun(hits.missing, "picture")
+        lines.append(f"note: {away} could not be searched: a part of the cluster is away")
+    if hits.reading is not None:
+        lines.append(f"Searching for: {hits.reading.describe()}")
+    if not len(hits):
+        return [*lines, "No results."]
+    if VERDICT_LINES[hits.verdict]:
+        lines.append(VERDICT_LINES[hits.verdict])
+    if hits.unheard:
+        lines.append(
+            f"(The search does not know {', '.join(hits.unheard)}: it understands English; `viewfinder encoders` names "
+            "one for other languages, multilingual.)"
+        )
+    return lines
+
+
 def print_hits(hits: Hits) -> None:
     """The verdict, then a line a result: number, match, score, path (where it lay, if it is gone)."""
-    if hits.missing:
-        print_line(f"note: {count_noun(hits.missing, 'picture')} could not be searched: a part of the cluster is away")
-    if hits.reading is not None:
-        print_line(f"Searching for: {hits.reading.describe()}")
+    for line in describe_head(hits):
+        print_line(line)
     if not len(hits):
-        print_line("No results.")
         return
-    if VERDICT_LINES[hits.verdict]:
-        print_line(VERDICT_LINES[hits.verdict])
-    if hits.unheard:
-        print_line(f"(Unknown to the encoder, which understands English: {', '.join(hits.unheard)}.)")
     is_list = all("captured" in hit.why for hit in hits)  # by date: nothing was compared
     rows: list[Sequence[Any]] = []
     for hit in hits:

@@ -4,9 +4,10 @@ which a person accepts, rejects or rewrites constructed dialogues.
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -15,9 +16,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from viewfinder.cli.ending import leave_if_waiting
-from viewfinder.cli.options import HostOption, JsonOption, LibraryOption, library_folder, open_library, option
+from viewfinder.cli.options import (
+    HostOption,
+    JsonOption,
+    LibraryOption,
+    is_library,
+    library_folder,
+    open_library,
+    option,
+)
 from viewfinder.cli.output import count_noun, print_json, print_line, print_note, print_result, print_table
-from viewfinder.errors import BadInput, UnknownName
+from viewfinder.errors import BadInput, NotALibrary, UnknownName
+from viewfinder.own_commands import write_command
 
 if TYPE_CHECKING:
     from viewfinder.server.access.tokens import Tokens
@@ -34,7 +44,7 @@ def serve(
         list[Path] | None, option("DIR", "A folder below which pictures may be added from the page.", "--root")
     ] = None,
     originals: Annotated[
-        bool | None, typer.Option("--originals", help="Let the files themselves be fetched, not only small copies.")
+        bool | None, typer.Option("--originals", help="Let all who may look fetch the files themselves.")
     ] = None,
     workers: Annotated[int | None, option("N", "Processes that serve, for many people. [default: 1]")] = None,
     ray: Annotated[
@@ -42,6 +52,7 @@ def serve(
     ] = None,
     shards: Annotated[int | None, option("N", "Actors that search. [default: one a free core]")] = None,
     studies: Annotated[bool | None, typer.Option("--studies", help="Serve studies with people, too.")] = None,
+    mcp: Annotated[bool | None, typer.Option("--mcp", help="Serve assistants at /mcp, too.")] = None,
     create: Annotated[bool, typer.Option("--create", help="Make the library, empty, where there is none.")] = False,
     library: LibraryOption = None,
     as_json: JsonOption = False,
@@ -50,18 +61,59 @@ def serve(
 
     Ctrl-C ends it. Environment variables VIEWFINDER_HOST, VIEWFINDER_PORT ... set the same and more.
     """
-    if not create:
-        encoder = open_library(library).settings.encoder  # one that is not there is a wrong path rather than a wish
+    folder = library_folder(library)
+    if not create and not is_library(folder):
+        folder = find_place_for_library(folder, is_named=library is not None, as_json=as_json)
+    elif not create:
+        encoder = open_library(library).settings.encoder
         if "/" in encoder and not as_json:  # of the hub, or a folder
             print_note(
                 f"viewfinder: the encoder {encoder} is loaded once the server answers; first searches wait for it"
             )
     given = {
         "host": host, "port": port, "roots": check_roots(roots or []) or None, "originals": originals,
-        "workers": workers, "ray": ray, "shards": shards, "studies": studies,
+        "workers": workers, "ray": ray, "shards": shards, "studies": studies, "mcp": mcp,
     }  # fmt: skip
     settings = read_server_settings({name: value for name, value in given.items() if value is not None})
-    return serve_library(library_folder(library), settings, as_json=as_json)
+    return serve_library(folder, settings, as_json=as_json)
+
+
+def find_place_for_library(folder: Path, *, is_named: bool, as_json: bool) -> Path:
+    """Where an empty library is to be made, since there is none to serve: at a terminal the user is asked.
+
+    Without a terminal the one that is meant without a name is made; a path that was named may be a wrong one.
+
+    Raises:
+        NotALibrary: none is to be made.
+    """
+    make = write_command("serve --create", folder)
+    advice = f"there is no library in {folder}: check the path, or make an empty one with `{make}`"
+    if sys.stdin.isatty() and sys.stderr.isatty() and not as_json:
+        print_note(f"There is no library in {folder} yet.")
+        print_note("A library keeps what viewfinder has learnt of your pictures; the pictures stay where they are.")
+        where = "Where to make an empty one? (Enter: there; a folder: in that; n: nowhere)"
+        answer = typer.prompt(where, default="", show_default=False, err=True).strip().strip("'\"")
+        if answer.lower() in ("n", "no"):
+            raise NotALibrary(advice)
+        chosen = Path(answer).expanduser().absolute() if answer and answer.lower() not in ("y", "yes") else folder
+        return check_place(chosen)
+    if is_named:
+        raise NotALibrary(advice)
+    print_note(f"viewfinder: made an empty library in {folder}; its page says how to add pictures")
+    return folder
+
+
+def check_place(folder: Path) -> Path:
+    """The folder, if a library can be made in it; one with other things in it gets a folder of its own.
+
+    Raises:
+        BadInput: it is a file, or cannot be written to.
+    """
+    if is_library(folder) or not folder.exists():
+        return folder
+    if not folder.is_dir():
+        raise BadInput(f"{folder} is a file: name a folder")
+    return folder / "viewfinder.library" if any(folder.iterdir()) else folder
 
 
 def serve_library(folder: Path, settings: ServerSettings, *, as_json: bool = False) -> int:
@@ -74,17 +126,37 @@ def serve_library(folder: Path, settings: ServerSettings, *, as_json: bool = Fal
         from viewfinder.studies.extension import STUDIES
 
         extensions = STUDIES
+    if settings.mcp:
+        from viewfinder.mcp.extension import MCP
+
+        extensions = (*extensions, *MCP)
     run = run_workers if settings.workers > 1 else run_server
     start = partial(run, folder, settings, extensions=extensions)
-    code = _run_server(start, {"library": str(folder)}, f"Serving {folder}", "Ctrl-C ends it", as_json)
+    with ExitStack() as while_it_runs:
+
+        def leave_note(address: str) -> None:
+            from viewfinder.server.serving import noted
+            from viewfinder.server.settings import database_url
+
+            while_it_runs.enter_context(noted(folder, address, database_url(folder, settings)))
+
+        code = _run_server(start, {"library": str(folder)}, f"Serving {folder}", "Ctrl-C ends it", as_json, leave_note)
     leave_if_waiting(code)
     return code
 
 
-def _run_server(start: Callable[..., int], record: dict[str, str], doing: str, note: str, as_json: bool) -> int:
-    """Runs a server until it is stopped; as soon as it listens, its address is told."""
+def _run_server(
+    start: Callable[..., int],
+    record: dict[str, str],
+    doing: str,
+    note: str,
+    as_json: bool,
+    before: Callable[[str], None] = lambda address: None,
+) -> int:
+    """Runs a server until it is stopped; as soon as it listens, its address is told, first to `before`."""
 
     def ready(address: str) -> None:
+        before(address)
         print_result(as_json, {"address": address, **record}, f"{doing} at {address} ({note})")
 
     code = start(ready=ready)
@@ -130,13 +202,14 @@ def check_roots(roots: list[Path]) -> list[Path]:
 
 
 def token(
-    action: Annotated[str, typer.Argument(metavar="add|list|revoke", help="What to do.")],
+    action: Annotated[str, typer.Argument(metavar="add|list|revoke|end-addresses", help="What to do.")],
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="What the token is called.")] = None,
     scope: Annotated[
         list[str] | None,
         option(
-            "read|write|admin",
+            "read|write|download|tickets|admin",
             "What it may do; repeat for several. read: look and search. write: talk, upload. "
+            "download: fetch the files themselves. tickets: make tokens that last minutes, for visitors' browsers. "
             "admin: change the collection, tokens, studies.",
         ),
     ] = None,
@@ -144,18 +217,31 @@ def token(
     library: LibraryOption = None,
     as_json: JsonOption = False,
 ) -> int:
-    """Make, list and revoke tokens of a server."""
-    if action not in {"add", "list", "revoke"}:
-        raise BadInput(f"token {action!r}: write `viewfinder token add NAME --scope ...`, `list` or `revoke NAME`")
-    if (name is None) != (action == "list"):
-        raise BadInput("token list: takes no name" if name else f"token {action}: say which, `token {action} NAME`")
+    """Make, list and revoke tokens of a server.
+
+    end-addresses: ends all signed addresses of pictures and events that were given out so far, and all tickets of
+    visitors; tokens stay good.
+    """
+    if action not in {"add", "list", "revoke", "end-addresses"}:
+        raise BadInput(
+            f"token {action!r}: write `viewfinder token add NAME --scope ...`, `list`, `revoke NAME` or `end-addresses`"
+        )
+    if (name is None) != (action in {"list", "end-addresses"}):
+        raise BadInput(
+            f"token {action}: takes no name" if name else f"token {action}: say which, `token {action} NAME`"
+        )
     if action == "add" and not scope:
-        raise BadInput("token add: say what it may do: --scope read, --scope write, --scope admin (repeat for several)")
+        raise BadInput(
+            "token add: say what it may do: --scope read, write, download, tickets or admin (repeat it for several)"
+        )
     if action != "add" and (scope or days is not None):
         raise BadInput(f"token {action}: --scope and --days belong to `token add`")
     with _open_tokens(library) as tokens:
         if action == "list":
-            _list_tokens(tokens, as_json)
+            _list_tokens(tokens, library_folder(library), as_json)
+        elif action == "end-addresses":
+            tokens.end_signatures()
+            print_result(as_json, {"ended": "addresses"}, "all signed addresses have ended; pages get new ones")
         elif action == "add":
             made = tokens.create(str(name), scope or [], days)
             print_result(as_json, _describe_token(made.row) | {"token": made.secret}, made.secret)
@@ -174,18 +260,22 @@ def _open_tokens(library: Path | None) -> Iterator[Tokens]:
     """The tokens of the server over a library (or of the database that VIEWFINDER_DATABASE_URL names)."""
     from viewfinder.server.access.tokens import Tokens
     from viewfinder.server.database import Database, TokenRows
+    from viewfinder.server.serving import explain_other_database
     from viewfinder.server.settings import database_url
 
     settings = read_server_settings({})
     folder = library_folder(library) if settings.database_url else open_library(library).folder
-    database = Database.open(database_url(folder, settings))
+    url = database_url(folder, settings)
+    database = Database.open(url)
+    if (other := explain_other_database(folder, url)) is not None:
+        print_note(f"viewfinder: note: {other}")
     try:
         yield Tokens(TokenRows(database), settings)
     finally:
         database.close()
 
 
-def _list_tokens(tokens: Tokens, as_json: bool) -> None:
+def _list_tokens(tokens: Tokens, folder: Path, as_json: bool) -> None:
     records = [_describe_token(row) for row in tokens.all()]
     if as_json:
         print_json({"tokens": records})
@@ -196,7 +286,7 @@ def _list_tokens(tokens: Tokens, as_json: bool) -> None:
             rows.append((one["name"], " ".join(one["scopes"]), one["created"], end))
         print_table(("name", "scopes", "created", "expires"), rows)
     else:
-        print_line("No tokens. `viewfinder token add NAME --scope read --scope write` makes one.")
+        print_line(f"No tokens. `{write_command('token add NAME --scope read --scope write', folder)}` makes one.")
 
 
 def _revoke_token(tokens: Tokens, name: str, as_json: bool) -> None:

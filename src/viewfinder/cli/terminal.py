@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import select
 import sys
 import threading
@@ -57,10 +58,15 @@ MAX_PREVIEWED = 4
 
 @dataclass
 class TurnPrinter:
-    """Prints turns; a note printed at an earlier turn is not repeated."""
+    """Prints turns; a note printed at an earlier turn is not repeated. `why`: with names and figures.
+
+    `show`: what shows the pictures of results in this terminal, if anything does.
+    """
 
     as_json: bool = False
     preview: bool = False
+    why: bool = False
+    show: Callable[[Hits], None] | None = None
     _noted: tuple[str, ...] = ()
 
     def print_turn(self, session: Session, hits: Hits, *, echo: bool = False) -> None:
@@ -70,7 +76,7 @@ class TurnPrinter:
             return
         self.print_answer(session, hits, echo=echo)
         if session.question is not None:
-            print_question(session.question)
+            print_question(session.question, why=self.why)
 
     def print_answer(self, session: Session, hits: Hits, *, echo: bool = False) -> None:
         """Prints what a turn gives, for people, before anything is asked: words as they are written, or results."""
@@ -91,11 +97,30 @@ class TurnPrinter:
             print_hits(hits)
             if self.preview:  # asked for: in a pipe too
                 typer.echo(draw_preview([str(hit.path) for hit in hits[:MAX_PREVIEWED]]), color=True)
+            if self.show is not None:
+                self.show(hits)
         pairs = zip(self._noted, session.adapters, strict=False)
         known = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
         for line in session.adapters[known:]:
-            print_line(f"note: {line}")
+            print_line(f"note: {line if self.why else describe_adapter(line)}")
         self._noted = session.adapters
+
+
+_NAMES = re.compile(r"^((?:[^:]*: )?)\S+ (reads none|has no use for)")
+"""Where a note names the retriever."""
+
+
+def describe_adapter(line: str) -> str:
+    """What a retriever did with a turn that it could not take as given, without the name that the code has for it.
+
+    >>> describe_adapter("drop: turn 2"), describe_adapter('caption: the picture is taken as "red"')
+    ('left out: turn 2', 'the picture is taken as "red"')
+    >>> describe_adapter("drop: the attributes in turn 2: composer reads none")
+    'left out: the attributes in turn 2: this way to search reads none'
+    """
+    kind, _, what = line.partition(": ")
+    what = _NAMES.sub(r"\1this way to search \2", what)
+    return f"left out: {what}" if kind == "drop" else what or line
 
 
 def describe_operation(operation: Operation) -> str:
@@ -127,13 +152,13 @@ def describe_taken_turn(session: Session, hits: Hits) -> dict[str, Any]:
     }
 
 
-def print_question(question: Question) -> None:
-    """The question, its choices lettered (numbers are results), and why it is asked."""
+def print_question(question: Question, *, why: bool = False) -> None:
+    """The question, its choices lettered (numbers are results), and if wanted why it is asked."""
     print_line(f"? {question.text}")
     choices = [f"{letter}) {choice}" for letter, choice in zip(ascii_lowercase, question.choices, strict=False)]
     print_line("  " + "   ".join([*(choices or ["in your own words"]), "skip"]))
     reason = f"{question.why} ({question.by})" if question.why and question.by else question.why or question.by
-    if reason:
+    if why and reason:
         print_line(f"  why: {reason}")
 
 
@@ -287,7 +312,7 @@ class Terminal:
         self._printer.print_answer(self._session, self._hits)
         question = await_question(self._session, lambda: print_line("  (thinking of a question; you may go on)"))
         if question is not None:
-            print_question(question)
+            print_question(question, why=self._printer.why)
 
     def _explain_result(self, rank: int) -> None:
         if self._hits is None or not 1 <= rank <= len(self._hits):
