@@ -170,7 +170,7 @@ class Bench:
             SCALED: Pictures(tuple(keys), turned_ne, self.clip).gallery(),
             BESIDE: Pictures(tuple(keys), turned_ne, self.clip).gallery(),
         }
-        found[UNSCALED].scale = BOX
+        found[UNSCALED].measures.scale = BOX
         found[BESIDE].companion = Companion(raw, lambda: self.starter)
         return found
 
@@ -418,12 +418,12 @@ def measure_lists(bench: Bench) -> dict[str, Any]:
     gallery = bench.see(keys, whole_nr)[SCALED]
     captions = [bench.shelf.captions(key)[0] for key in pick_evenly(bench.shelf.keys, 200)]
     asked_mw = with_background(self_words(bench.clip, captions), np.full(len(captions), -1.0, np.float32))
-    best_mk = exact_best(gallery.snapshot.matrix_nd, gallery.background_n, asked_mw, NEAR)
+    best_mk = exact_best(gallery.snapshot.matrix_nd, gallery.measures.background_n, asked_mw, NEAR)
     of_pictures = Gallery(gallery.snapshot, bench.clip)
-    of_pictures.scale = BOX  # as it was: no scale, no sayings
+    of_pictures.measures.scale = BOX  # as it was: no scale, no sayings
     found = {}
     for name, chosen_on in (("sayings", queries_like(gallery)), ("pictures", queries_like(of_pictures))):
-        index = build_index(keys, gallery.snapshot.matrix_nd, gallery.background_n, chosen_on)
+        index = build_index(keys, gallery.snapshot.matrix_nd, gallery.measures.background_n, chosen_on)
         hits = [
             np.isin(best_k, index.search(query_w, 1000)).mean()
             for best_k, query_w in zip(best_mk, asked_mw, strict=True)

@@ -31,6 +31,7 @@ from viewfinder.data.fashion_iq import fashion_kinds, join_captions, read_fashio
 from viewfinder.retrievers import load_retriever
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.kernels import dot_scores
+from viewfinder.search.regions import find_block
 from viewfinder.session.session import Session
 
 SIZE = 50_000
@@ -80,7 +81,7 @@ def measure_turns(gallery: Gallery, retriever: Any, said: Iterator[str], talks: 
     """Medians over the talks, turn by turn."""
     space = retriever.reads.space
     assert space is not None
-    matrix_nd = gallery.block(space).vectors(np.arange(len(gallery)))[:, 0]
+    matrix_nd = find_block(gallery, space).vectors(np.arange(len(gallery)))[:, 0]
     turn_ts: list[Any] = []
     encode_ts: list[Any] = []
     scan_ts: list[Any] = []

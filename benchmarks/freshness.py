@@ -60,14 +60,20 @@ ADDING = ("store/ingest.py", *DECODING, *STARTER)
 TURN = (
     *(f"session/{name}.py" for name in ("session", "resolve", "evidence", "said")),
     "retrievers/composer.py",
-    *(f"search/{name}.py" for name in ("gallery", "ranking", "kernels", "parts", "verdicts", "written_words")),
+    *(
+        f"search/{name}.py"
+        for name in ("gallery", "scores", "ranking", "judging", "kernels", "parts", "verdicts", "written_words")
+    ),
     "search/own_scale.py",
 )
 QUESTIONS = ("questioners/pool.py", "questioners/information_gain/*.py")
 TALKING = tuple(f"server/conversations/{name}.py" for name in ("conversations", "open_sessions", "questions", "routes"))
 SERVER = ("server/access/gate.py", *TALKING)
 PAGE = ("index.html", "js/main.js", "js/conversation.js", "js/grid.js", "css/base.css", "css/grid.css")
-INDEX = tuple(f"search/{name}.py" for name in ("approximate", "index_files", "near_scores", "kernels"))
+INDEX = tuple(
+    f"search/{name}.py"
+    for name in ("approximate", "index_files", "indexed_pictures", "samples", "turn_scores", "kernels")
+)
 REGION_SCORES = ("search/region_scores.py", "retrievers/shared/numpy_network.py")
 
 
@@ -89,7 +95,14 @@ FIGURES = (
             "finding": (*TURN, *STARTER),
             "asking": ("session/session.py", *QUESTIONS),
             "long_talks": (*TURN, *QUESTIONS),
-            "cold_start": ("cli/app.py", "cli/library.py", "library.py", "store/snapshot.py", *STARTER),
+            "cold_start": (
+                "cli/app.py",
+                "cli/library.py",
+                "library.py",
+                "session/finding.py",
+                "store/snapshot.py",
+                *STARTER,
+            ),
         },
     ),
     *figures_of(
@@ -103,6 +116,18 @@ FIGURES = (
             "memory": ("server/conversations/open_sessions.py", "session/states.py", "byte_cache.py"),
             "indexing": (*SERVER, "server/jobs/worker.py", "server/live_library.py", "store/ingest.py"),
             "paint": tuple(f"server/static/{name}" for name in PAGE),
+        },
+    ),
+    *figures_of(
+        "page",
+        "page.py PICTURES --only {part}",
+        {
+            "cold": (*(f"server/static/{name}" for name in (*PAGE, "js/early.js", "js/actions.js")), "server/pages.py"),
+            "enter": (
+                *(f"server/static/{name}" for name in ("js/actions.js", "js/grid.js", "js/say.js")),
+                *SERVER,
+                *TURN,
+            ),
         },
     ),
     *figures_of(
@@ -136,7 +161,13 @@ FIGURES = (
         "encoders.py PICTURES --only {part}",
         {
             "finding": (*MODELS, "cli/library.py", "cli/options.py"),
-            "indexing": (*MODELS, "encoders/transformers.py", "encoders/checkpoints.py"),
+            "indexing": (
+                *MODELS,
+                "encoders/transformers.py",
+                "encoders/checkpoints.py",
+                "encoders/checkpoint_sources.py",
+                "encoders/checkpoint_versions.py",
+            ),
         },
     ),
     *figures_of("installed", "installed.py", {"all": ("/pyproject.toml",)}),

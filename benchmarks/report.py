@@ -40,7 +40,7 @@ from report_encoders import encoders_table
 from report_mai import mai_parts
 from report_people import people_parts
 from report_scale import scale_parts, scale_plot
-from report_speed import serving_table, speed_table
+from report_speed import page_table, serving_table, speed_table
 from report_talking import photograph_talk_parts, side_by_side_parts, talking_parts
 from rows import KeptRow, read_ranks
 
@@ -128,6 +128,7 @@ def make_parts(results: dict[str, dict[str, Any]], judged: Sequence[Judged]) -> 
         "twins": twins_table(results["twins"]),
         "attack": attack_table(results["attack"]),
         "serving": serving_table(results["serving"]),
+        "page": page_table(results["page"]),
         "machine": [machine_line(quality["machine"]), f"(speed: {speed['machine']['date']})"],
         "figures": [*short_table(quality, speed), *short_rows(results["conversations"])],
     }

@@ -96,6 +96,18 @@ SERVING = (
     ),
 )  # fmt: skip
 
+PAGE = (
+    Aim(
+        "cold", "the page with nothing kept, at {kB_per_s} kB/s and {latency_ms} ms a request: first picture", "< 3 s",
+        "{first_picture_ms} ms ({first_picture_p10_ms} to {first_picture_p90_ms})",
+    ),
+    Aim(
+        "enter", "Enter to the first picture that fits, {pictures:,} photographs", "< 150 ms",
+        "{picture_ms} ms ({picture_p10_ms} to {picture_p90_ms})",
+    ),
+    Aim("enter", "Enter to the next question", "< 250 ms", "{question_ms} ms ({question_p10_ms} to {question_p90_ms})"),
+)  # fmt: skip
+
 
 def speed_table(speed: dict[str, Any]) -> list[str]:
     """The figures of `speed.py`."""
@@ -108,6 +120,11 @@ def speed_table(speed: dict[str, Any]) -> list[str]:
 def serving_table(serving: dict[str, Any]) -> list[str]:
     """The figures of `serving.py`: the costs of the server, alone and with many people."""
     return [*aims_table(SERVING, serving), "", machine_line(serving["machine"])]
+
+
+def page_table(page: dict[str, Any]) -> list[str]:
+    """The figures of `page.py`: how soon somebody sees something."""
+    return [*aims_table(PAGE, page), "", machine_line(page["machine"])]
 
 
 def aims_table(aims: Iterable[Aim], results: Mapping[str, Any]) -> list[str]:

@@ -39,8 +39,9 @@ from viewfinder.retrievers import Composer
 from viewfinder.search.approximate import as_query, build_index, with_background
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.index_files import queries_like, renew_index, write_index
+from viewfinder.search.indexed_pictures import IndexedPictures
 from viewfinder.search.kernels import dot_scores, top_k
-from viewfinder.search.near_scores import IndexedPictures
+from viewfinder.search.turn_scores import warm_scores
 from viewfinder.session.session import Session
 from viewfinder.store.rows import FileRecord, PictureRow
 
@@ -142,20 +143,20 @@ def with_index(library: Library) -> Gallery:
     index = renew_index(library.folder, gallery)
     assert index is not None, "another process makes the index"
     gallery.indexed = IndexedPictures(index, gallery.snapshot.ids)
-    return gallery.warm()
+    return warm_scores(gallery)
 
 
 def without_index(library: Library) -> Gallery:
     """The library as it is searched by scans."""
     gallery = library.gallery_of(library.gallery().snapshot)
     gallery.indexed = None
-    return gallery.warm()
+    return warm_scores(gallery)
 
 
 def index_of(library: Library) -> dict[str, Any]:
     """How long an index takes to make, and to take one picture in a hundred more; what its card says."""
     gallery = without_index(library)
-    ids, vectors_nd, background_n = gallery.snapshot.ids, gallery.snapshot.matrix_nd, gallery.background_n
+    ids, vectors_nd, background_n = gallery.snapshot.ids, gallery.snapshot.matrix_nd, gallery.measures.background_n
     known = len(ids) - len(ids) // 100
     asked = queries_like(gallery)
     made, spent = time_call(build_index, ids[:known], vectors_nd[:known], background_n[:known], asked)
@@ -186,7 +187,7 @@ def turns(library: Library, captions: Sequence[str], asked: int) -> dict[str, An
 def others(library: Library, encoder: Encoder, captions: Sequence[str], work: Path) -> dict[str, Any]:
     """The ten best pictures by faiss alone and by other engines, on the same vectors and queries, in turn."""
     gallery = without_index(library)
-    vectors_nw = with_background(gallery.snapshot.matrix_nd, gallery.background_n)
+    vectors_nw = with_background(gallery.snapshot.matrix_nd, gallery.measures.background_n)
     queries_mw = np.stack([as_query(encoder.words([text])[0], 1.0) for text in captions])
     found: dict[str, Any] = {}
     for name, make in OTHERS.items():

@@ -24,6 +24,7 @@ from measuring import read_figures, time_call_and_cores, write_json
 import viewfinder
 from viewfinder.data.splits import read_photographs
 from viewfinder.library import Library
+from viewfinder.search.turn_scores import warm_scores
 from viewfinder.store.rows import FileRecord, PictureRow
 from viewfinder.store.snapshot_files import load_snapshot
 
@@ -64,17 +65,17 @@ def measure_snapshot(data: Path, work: Path, size: int) -> dict[str, Any]:
     folder, space = library.folder / "snapshots", library.encoder.version
     shutil.rmtree(folder, ignore_errors=True)
     library.encoder.words(["a dog"])  # its networks are read
-    made, made_at_work = time_seconds(lambda: library.gallery().warm())
+    made, made_at_work = time_seconds(lambda: warm_scores(library.gallery()))
     written_at_first = size_of(folder)
     library.build_index()
-    library.gallery().warm()
+    warm_scores(library.gallery())
     stored, shown, written = [], [], []
     ids = [f"new{at:029x}" for at in range(TIMES * ADDED)]
     for start in range(0, len(ids), ADDED):
         before = size_of(folder)
         new = partial(add_pictures, library, ids[start : start + ADDED], captions, seed=start + 1)
         stored.append(time_seconds(new)[0])
-        shown.append(time_seconds(lambda: library.gallery().warm()))
+        shown.append(time_seconds(lambda: warm_scores(library.gallery())))
         written.append(size_of(folder) - before)
         assert library.gallery().snapshot.ordered == few, "it has grown"
     library.store.delete(ids)

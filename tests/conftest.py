@@ -34,6 +34,8 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 # xdist has a process a core: more threads than that would wait for one another. torch reads it when it is imported.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Nothing of the user's is read or written: servers leave notes of themselves there.
+os.environ.setdefault("XDG_STATE_HOME", str(Path(tempfile.gettempdir()) / "viewfinder-tests-state"))
 # There are millions of objects that stay (torch, 7,400 tests): looking through them as often as Python does by itself
 # takes a twentieth of the time.
 gc.set_threshold(20_000, 20, 100)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.server
 import re
 import sys
 import threading
 import time
+import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +23,10 @@ from PIL import Image
 
 import viewfinder
 import viewfinder.library
-from viewfinder import client
+from viewfinder import aio, client
 from viewfinder.client import RemoteLibrary
 from viewfinder.conversation import Say
-from viewfinder.errors import BadInput, EmptyQuery, ServerFailed, UnknownName, ViewfinderError
+from viewfinder.errors import BadInput, EmptyQuery, MovedOn, ServerFailed, UnknownName, ViewfinderError
 from viewfinder.library import Library
 from viewfinder.search.hits import Hits
 from viewfinder.server.access.limits import ThreadPool
@@ -210,6 +213,9 @@ def test_a_conversation_goes_the_same_way_on_a_server_as_here(library: Library, 
         yield told(chat.like(draw_halves("red", "blue"), "darker")), chat.question
         yield told(chat.back_to(1)), chat.question
         yield told(chat.take(Say("black"))), chat.question
+        yield told(chat.undo()), chat.question
+        yield told(chat.undo()), chat.question  # back to the start
+        yield told(chat.say("black")), chat.question
 
     here, there = library.chat(), remote.chat()
     steps = list(conversation(here))
@@ -232,6 +238,74 @@ def test_a_conversation_that_began_here_goes_on_there(library: Library, remote: 
         there.say("red")
 
 
+def test_a_turn_does_not_follow_what_its_speaker_has_not_seen(library: Library, remote: RemoteLibrary) -> None:
+    one = remote.chat()
+    one.say("red")
+    other = remote.resume(one.id)
+    assert (other.turn, other.question) == (1, one.question)
+    other.say("over blue")
+    assert one.said_since() == ['"over blue"']
+    with pytest.raises(MovedOn, match="went on from elsewhere") as refused:
+        one.say("white")
+    assert refused.value.since == ('"over blue"',)
+    assert len(one.conversation) == 2, "it was not taken"
+
+    here = library.chat()
+    here.say("red")
+    assert told(one.catch_up()) == told(here.say("over blue"))
+    assert (one.turn, one.said_since()) == (2, [])
+    assert told(one.say("white")) == told(here.say("white"))
+    other.on_conflict = "branch"
+    here.back_to(2)
+    assert told(other.say("black")) == told(here.say("black"))
+    assert [node.parent for node in other.conversation.nodes] == [0, 0, 1, 2, 2, 4]
+    with pytest.raises(BadInput, match="neither refuse nor branch"):
+        remote.chat(on_conflict="follow")  # type: ignore[arg-type]
+
+
+def test_what_a_conversation_on_a_server_does_is_awaited_too(remote: RemoteLibrary) -> None:
+    async def talk() -> None:
+        chat = await aio.run(remote.chat)
+        hits = await aio.run(chat.say, "red")
+        await aio.run(chat.say, "over blue")
+        assert told(await aio.run(chat.undo)) == told(hits)
+        kept = await aio.run(lambda: next(remote.conversations("over blue")))
+        other = await aio.run(remote.resume, kept)
+        await asyncio.gather(*(aio.run(other.say, text) for text in ("white", "black")))
+        assert await aio.run(chat.said_since) == ['"white"', '"black"']
+        with pytest.raises(MovedOn):
+            await aio.run(chat.undo)
+        await aio.run(chat.catch_up)
+        await aio.run(chat.undo)
+        assert [getattr(node.turn, "text", "") for node in chat.conversation.path()] == ["red", "white"]
+
+    asyncio.run(talk())
+
+
+def test_the_conversations_that_a_server_keeps_are_searched_and_gone_on_with(
+    remote: RemoteLibrary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "MAX_CONVERSATIONS", 2)
+    chats = [remote.chat() for _ in range(4)]
+    for chat, words in zip(chats, ("a blue heron", "a heroic red", "green", "a blue hero"), strict=True):
+        chat.say(words)
+    kept = list(remote.conversations())
+    assert [it.id for it in kept[:4]] == [chat.id for chat in reversed(chats)]
+    assert (kept[0].name, kept[0].turns, kept[0].matches) == ("a blue hero", 1, ())
+    assert (datetime.now(UTC) - kept[0].updated).total_seconds() < 3600
+    chats[2].say("with a hero")
+    found = list(remote.conversations("hero"))
+    assert [it.id for it in found] == [chats[place].id for place in (2, 3, 1)] + [chats[0].id]
+    assert found[0].matches == ((2, "with a hero"),)
+    assert [it.id for it in remote.conversations("HERO blue")] == [chats[3].id, chats[0].id]
+    assert list(remote.conversations("zeppelin & co?")) == []
+    again = remote.resume(found[0])
+    assert (again.turn, len(again.say("and white")), again.turn) == (2, 10, 3)
+    again.forget()
+    with pytest.raises(UnknownName, match="there is no session"):
+        remote.resume(again.id)
+
+
 @pytest.mark.parametrize(
     ("wrong", "kind"),
     [
@@ -247,6 +321,7 @@ def test_a_conversation_that_began_here_goes_on_there(library: Library, remote: 
         (lambda it: it.chat().like("nobody"), UnknownName),
         (lambda it: it.chat().keep("colour", 7), BadInput),
         (lambda it: it.chat().back_to(7), BadInput),
+        (lambda it: it.chat().undo(), BadInput),
         (lambda it: it.chat().show("nowhere.png"), BadInput),
         (lambda it: it.chat().rank_of("nobody"), UnknownName),
         (lambda it: it.chat().rank_of("a/../b?c#"), UnknownName),
@@ -352,3 +427,62 @@ def test_the_python_of_the_page_runs_as_it_stands(
     exec(compile(aio, "python.md", "exec"), names)
     assert len(names["names"]) == 5 and all(name.endswith(".png") for name in names["names"])
     assert "6 pictures" in capsys.readouterr().out
+
+
+def test_a_ticket_is_for_a_visitors_browser(library: Library) -> None:
+    with served(library) as url, viewfinder.connect(url) as shop:
+        made = shop.make_ticket(minutes=5)
+        again = shop.make_ticket(made.visitor)
+        assert (again.visitor, again.token != made.token, again.expires > made.expires) == (made.visitor, True, True)
+        with viewfinder.connect(url, token=made.token) as visitor:
+            assert visitor.find("red", 1)
+            with pytest.raises(BadInput, match="tickets"):
+                visitor.make_ticket()
+
+
+def test_albums_marks_and_files_of_a_server(remote: RemoteLibrary, library: Library, tmp_path: Path) -> None:
+    one, two, three = (hit.id for hit in library.find("red", 3))
+    album = remote.make_album("Summer", [two, one])
+    assert (album.pictures, album.missing, remote.album_pictures(album)) == (2, 0, [two, one])
+    with pytest.raises(BadInput, match="Summer"):
+        remote.make_album("Summer")
+    album = remote.change_album(album.id, name="Winter", add=[three], remove=[two])
+    assert (album.name, remote.album_pictures(album), remote.albums()) == ("Winter", [one, three], [album])
+    remote.mark(one, three, favourite=True, stars=4)
+    remote.mark(three, stars=0)
+    assert remote.marks(one, two, three) == {
+        one: client.Mark(True, 4, (album.id,)),
+        two: client.Mark(False, 0, ()),
+        three: client.Mark(True, 0, (album.id,)),
+    }
+    assert {hit.id for hit in remote.find("red", where={"stars": "4"})} == {one}
+
+    file = library[one].path
+    saved = remote.download(one, tmp_path)
+    assert (saved.name, saved.read_bytes()) == (file.name, file.read_bytes())
+    with pytest.raises(BadInput, match="there already"):
+        remote.download(one, tmp_path)
+    with zipfile.ZipFile(remote.export(tmp_path / "all.zip", album=album)) as archive:
+        assert archive.namelist() == [file.name, library[three].path.name]
+    table = remote.export(tmp_path / "all.csv", [one], kind="csv", fields=["name", "top"]).read_text("utf-8-sig")
+    assert table.splitlines() == ["name,top", f"{file.name},{library[one].attributes['top'][0]}"]
+    with pytest.raises(UnknownName):
+        remote.export(tmp_path / "none.csv", [one], kind="csv", fields=["nonsense"])
+    remote.delete_album(album)
+    with pytest.raises(UnknownName):
+        remote.album_pictures(album)
+    assert remote.albums() == [] and {it.name for it in tmp_path.iterdir()} == {"all.csv", "all.zip", file.name}
+
+
+def test_columns_and_an_order_are_asked_for_as_here(library: Library, remote: RemoteLibrary) -> None:
+    asked: dict[str, Any] = {"text": "red", "fields": ["top"], "sort": "-top", "n": COUNT}
+    there, here = remote.find(**asked), library.find(**asked)
+    assert told(there) == told(here)
+    assert [dict(hit.fields) for hit in there] == [dict(hit.fields) for hit in here]
+    chat = remote.chat(questioner=None, n=3, fields="top", sort="top")
+    tops = [hit.fields["top"][0] for hit in chat.say("red") if hit.match != "unlikely"]
+    assert tops and tops == sorted(tops)
+    with pytest.raises(UnknownName, match=r"sort: there is no column called 'prize'; there are: top"):
+        remote.find("red", sort="prize")
+    with pytest.raises(UnknownName, match="no column called 'prize'"):
+        remote.find("red", fields="prize")

@@ -104,7 +104,7 @@ def test_who_gives_up_and_says_it_again_has_said_it_once(port: int, lost: tuple[
             chat.say("red")
         assert cuts.due == []
         hits = chat.say("red")
-        assert (chat._turn, len(chat.conversation)) == (2, 2)
+        assert (chat.turn, len(chat.conversation)) == (2, 2)
         chat.say("red")  # and what is meant twice is said twice
         assert len(chat.conversation) == 3
         cuts.due = [(*lost, Cut.UNHEARD)] * (len(PAUSES_S) + 1)

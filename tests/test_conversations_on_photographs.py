@@ -27,6 +27,9 @@ from viewfinder.wording.replies import is_dont_know
 DATA = Path(__file__).resolve().parents[1].parent / "shared" / "data"
 PEOPLE, PICTURES, TURNS, ENOUGH_CAPTIONS = 60, 250, 4, 4
 
+MAX_LOST = 0.3
+"""Bits of rank that a caption may lose when it is said in two turns. It loses 0.23; read apart, 0.42."""
+
 pytestmark = [pytest.mark.data, pytest.mark.skipif(not DATA.is_dir(), reason=f"{DATA} is not there")]
 
 
@@ -88,6 +91,21 @@ def test_what_is_among_the_first_ten_is_hardly_ever_called_not_there(conversatio
     denied = [one.verdict == "nothing" for one in conversations if one.after < 10]
     assert len(denied) >= PEOPLE // 2, "hardly anything is found"
     assert np.mean(denied) <= 0.05, f"{sum(denied)} of {len(denied)} turns"
+
+
+def test_what_is_said_in_two_turns_finds_nearly_as_much_as_in_one(gallery: Gallery, notes: AnnotatedPhotos) -> None:
+    lost = []
+    for target in pick_evenly(gallery.snapshot.ids, 2 * PEOPLE):
+        thing, place, where = notes.of(target).captions[0].partition(" in ")
+        if len(thing.split()) < 2 or not where:
+            continue
+        whole, parted = (Session(gallery, load_retriever("composer"), None) for _ in range(2))
+        whole.say(f"{thing}{place}{where}")
+        parted.say(thing)
+        parted.say(f"it is{place}{where}")
+        lost.append(math.log2(parted.rank_of(target) + 1) - math.log2(whole.rank_of(target) + 1))
+    assert len(lost) >= PEOPLE // 3, "hardly any caption can be cut"
+    assert np.mean(lost) <= MAX_LOST, f"{np.mean(lost):+.3f} bits over {len(lost)} captions"
 
 
 def test_rejecting_what_one_does_not_look_for_sets_nothing_back(gallery: Gallery, notes: AnnotatedPhotos) -> None:

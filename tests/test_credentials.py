@@ -11,8 +11,8 @@ import viewfinder
 from viewfinder.cli.ending import WrongUse, report_failure
 from viewfinder.errors import BadInput, LibraryError, ViewfinderError, hide_credentials
 from viewfinder.server.problems import problem_of
-from viewfinder.store.bucket import local_folder
 from viewfinder.store.object_walk import walk_objects
+from viewfinder.store.places import local_folder
 
 SECRET = "love+Sex/G0d"
 ADDRESSES = (
@@ -33,6 +33,11 @@ def test_an_address_is_told_without_what_opens_it(address: str) -> None:
     told = hide_credentials(f"'{address}': cannot be read ({address})")
     assert "love" not in told and "Sex" not in told and "G0d" not in told
     assert told.count("photos") == 2 * address.count("photos") and told.endswith(")")
+
+
+def test_so_is_an_address_of_a_server_that_is_told_by_its_path() -> None:
+    told = hide_credentials("/api/v1/pictures/p1/thumbnail?size=160&signature=t.1.love: gone")
+    assert told == "/api/v1/pictures/p1/thumbnail?size=160&signature=*** gone"
 
 
 @pytest.mark.parametrize(

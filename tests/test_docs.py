@@ -82,7 +82,8 @@ def test_every_command_on_a_page_is_one_that_the_program_has(page: Path) -> None
     verbs = typer.main.get_command(app)
     assert isinstance(verbs, typer.core.TyperGroup)
     for command in commands_of(page):
-        verb, *words = fill_in_ray([word for word in command if word not in (">", "|")])
+        own = command[: command.index("|")] if "|" in command else command  # what follows is another program's
+        verb, *words = fill_in_ray([word for word in own if word != ">"])
         if not verb.startswith("--"):
             verbs.commands[verb].make_context(verb, words)  # raises where an option or argument is wrong
 
@@ -167,6 +168,7 @@ export PYTHONPATH="$PWD/site:$PYTHONPATH"
 jq -n --arg id "$(viewfinder find red --json | jq -r .results[0].id)" \\
   '{name: "Colours", consent: "I agree.", targets: [$id], rounds: 2, n: 4, retrievers: ["composer"]}' > study.json
 """,
+    "docs/operating.md": "rm -rf ~/pictures.vf; viewfinder add ~/Pictures --library ~/pictures.vf\n",
     "docs/construction.md": "cp -r ~/world scenes\n",
     "docs/review.md": """
 ln -s ~/world ~/pictures; cp ~/world/chatsearch/mChat_test.jsonl made.jsonl; accept made.jsonl
@@ -191,6 +193,8 @@ NOT_RUN = {
     ("docs/systems/*.md", "viewfinder train"): "minutes to days; tests/retrievers trains each system small",
     ("CONTRIBUTING.md", "train starter"): "twenty minutes, on photographs that are not in the repository",
     ("docs/adding/*.md", "viewfinder"): "tests/cli/test_cli_plugins.py runs these pages",
+    ("docs/embedding.md", ""): "a site of another origin; tests/server/page/test_page_embedded.py is one",
+    ("docs/assistants.md", ""): "what an assistant starts, and speaks with; tests/assistants do",
     ("docs/describing.md", ""): "a model that one runs; tests/cli/test_cli_describe.py answers for one",
     ("examples/README.md", "viewfinder"): "on photographs beside the repository; tests/cli/test_cli_demo.py runs them",
     ("*", "$ viewfinder chat"): "what is typed is on the page too; tests/cli/test_cli_typed.py types it",
@@ -248,7 +252,10 @@ RUN = (
     "README.md",
     "docs/command-line.md",
     "docs/index.md",
-    *(f"docs/{it}.md" for it in ("cluster", "construction", "encoders", "data", "review", "scale", "server")),
+    *(
+        f"docs/{it}.md"
+        for it in ("cluster", "construction", "encoders", "data", "review", "scale", "server", "operating")
+    ),
     *(f"docs/systems/{it}.md" for it in SYSTEMS),
     *(f"docs/tutorials/{it}.md" for it in ("photos", "shop", "embed", "research")),
 )

@@ -112,7 +112,9 @@ def test_a_home_folder_may_be_written_short(home: Path, monkeypatch: pytest.Monk
 
 
 def test_an_absent_library_is_not_made_unless_allowed(home: Path) -> None:
-    with pytest.raises(NotALibrary, match=r"there is no library in .*: make one with `viewfinder add FOLDER`"):
+    with pytest.raises(
+        NotALibrary, match=r"there is no library in .*: make one with `viewfinder add FOLDER --library .*"
+    ):
         Library.open(home, create=False)
     assert not home.exists()
 
@@ -165,7 +167,7 @@ def test_another_encoder_than_the_librarys_is_refused(home: Path) -> None:
 
 def test_a_library_without_pictures_says_how_to_add_some(home: Path) -> None:
     library = Library.open(home)
-    with pytest.raises(BadInput, match="holds no pictures yet: add some with `viewfinder add FOLDER`"):
+    with pytest.raises(BadInput, match=r"holds no pictures yet: add some with `viewfinder add FOLDER --library .*`"):
         library.find("red")
     assert library.status()["pictures"] == 0
 

@@ -29,8 +29,9 @@ from viewfinder.library import Library
 from viewfinder.pictures import picture_id
 from viewfinder.pictures.thumbnails import THUMBNAILS, thumbnail_path
 from viewfinder.store import bucket
-from viewfinder.store.bucket import Bucket, Lease, find_bucket, local_folder
+from viewfinder.store.bucket import Bucket, Lease
 from viewfinder.store.objects import parse_url
+from viewfinder.store.places import find_bucket, local_folder
 from viewfinder.testing import draw_halves, load_colour_encoder, tiny_pictures
 
 pytestmark = pytest.mark.slow

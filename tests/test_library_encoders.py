@@ -431,6 +431,7 @@ def switch_while_people_search(tmp_path: Path, rounds: int) -> None:
     assert int(said) > 0
 
 
+@pytest.mark.long
 def test_encoders_are_switched_while_threads_and_another_process_search(tmp_path: Path) -> None:
     switch_while_people_search(tmp_path, 2)
 
@@ -549,6 +550,7 @@ def run_command(*arguments: object) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
+@pytest.mark.long
 def test_the_command_lists_uses_and_forgets_encoders(tmp_path: Path) -> None:
     tiny_pictures(tmp_path / "pictures", 5)
     home = ("--library", tmp_path / "library")

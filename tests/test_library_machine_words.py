@@ -71,15 +71,15 @@ def test_what_a_model_says_is_kept_with_its_source_and_found_as_a_machines_words
         [caption] = [fact for fact in library[hit].known if fact.name == "caption"]
         assert caption == Fact("caption", (f"Somebody shows a {thing}.",), "described by tiny")
         for text, lead in ((f"who shows a {thing}", 0.5), (f"gate ZK451{number}", 5.0)):
-            ratios = gallery.machine_ratios(text)
+            ratios = gallery.weigh_machine_words(text)
             assert ratios is not None
             nats_n = ratios.at(np.arange(len(THINGS)))
             assert int(nats_n.argmax()) == gallery.row(hit.id)
             assert 0 <= np.sort(nats_n)[-2] < nats_n.max() - lead
             parts = library.find(text)[0].why["turns"][0]["parts"]
             assert f'a machine wrote of it: "{text}"' in parts
-    assert gallery.words is None
-    assert gallery.machine_ratios("nothing of the kind") is None
+    assert gallery.written is not None and gallery.written.words is None
+    assert gallery.weigh_machine_words("nothing of the kind") is None
     assert Library.open(library.folder).settings.format == 3
 
 

@@ -18,6 +18,7 @@ from viewfinder.encoders import load_encoder
 from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.library import Library
 from viewfinder.pictures import decode_one
+from viewfinder.search.regions import find_block
 from viewfinder.testing import ColourEncoder, draw_halves, load_colour_encoder, tiny_pictures
 
 SHARED = Path(__file__).resolve().parents[1].parent / "shared" / "data"
@@ -96,7 +97,7 @@ def test_pictures_that_another_process_adds_are_found_at_the_next_turn(home: Pat
 
 def test_a_gallery_that_nobody_prepared_makes_what_it_needs(home: Path, looks: Any) -> None:
     library, drawn = filled(home)
-    block = library.gallery().block(looks.space)
+    block = find_block(library.gallery(), looks.space)
     assert len(block) == 6
     row = library.gallery().row(library.find(like=drawn[2])[0].id)
     [part_rd] = block.vectors(np.array([row]))

@@ -17,6 +17,7 @@ from viewfinder import whole_files
 from viewfinder.errors import DamagedLibrary, NotALibrary
 from viewfinder.library import Library
 from viewfinder.store import repair, repair_journal, tables
+from viewfinder.store.regions import StoredVectors
 from viewfinder.store.rows import PictureRow
 from viewfinder.store.server_database import find_database_damage, set_database_aside
 from viewfinder.store.snapshot_files import GENERATION
@@ -302,14 +303,15 @@ def test_a_library_that_is_moved_away_while_regions_are_made_is_not_begun_anew(
     monkeypatch.setattr(tables, "FIRST_BATCH", 2)
     monkeypatch.setattr(tables, "MAX_BATCH", 2)
     library = Library.open(home)
-    snapshot = library.gallery().snapshot
+    snapshot, raw = library.gallery().snapshot, library.gallery().raw
+    assert isinstance(raw, StoredVectors)
 
     def move_away(done: int, total: int) -> None:
         if done == 2:
             home.rename(home.parent / "elsewhere")
 
     with pytest.raises(NotALibrary, match=r"holds no library: check the path"):
-        library._raw.fill(snapshot, move_away)
+        raw.fill(snapshot, move_away)
     with pytest.raises(NotALibrary), library.store.writing():
         pass
     snapshot.derived("of-a-library-that-is-away", lambda it: it.matrix_nd[:, 0])

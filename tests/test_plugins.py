@@ -150,7 +150,7 @@ load_retriever("composer"), load_questioner("information_gain"), load_encoder("s
     ("attribute", "said"),
     [
         ("Half", "broken is no retriever: it lacks step, query"),
-        ("Fails", r"the retriever broken cannot be made: RuntimeError: no weights here"),
+        ("Fails", r"the retriever broken cannot be made: RuntimeError: no weights here \(/.*\.py:\d+\)"),
         (
             "Nothing",
             r"the retriever broken cannot be imported \(AttributeError: .*mend the package lab 1.0, or uninstall",
@@ -166,8 +166,24 @@ def test_a_part_that_is_no_good_is_one_clear_line(offer: Offer, attribute: str, 
 
 def test_a_module_that_ends_the_program_is_one_clear_line(offer: Offer) -> None:
     offer(code="import sys\nsys.exit(3)", broken="Mine")
-    with pytest.raises(BadInput, match=r"cannot be imported \(SystemExit: 3\)"):
+    with pytest.raises(BadInput, match=r"cannot be imported \(SystemExit: 3, /.*\.py:2\)"):
         load_retriever("broken")
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("x = 1\nimport nothing_of_that_name", "ModuleNotFoundError: No module named 'nothing_of_that_name', {file}:2"),
+        ("x = 1\n\ndef step(:\n", "SyntaxError: invalid syntax .*{file}:3"),
+        ("import json\njson.loads('{')", "JSONDecodeError: .*{file}:2"),
+    ],
+)
+def test_what_cannot_be_imported_is_said_with_its_file_and_line(offer: Offer, code: str, said: str) -> None:
+    """The line of the part itself, not that of what it calls."""
+    module = offer(code=code, broken="Mine")
+    with pytest.raises(BadInput, match=said.format(file=rf"/.*{module}\.py")) as caught:
+        load_retriever("broken")
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("load", [load_retriever, load_encoder, load_questioner])

@@ -66,7 +66,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         monkeypatch.setattr(owner, name, counting)
 
     for owner, name in (
-        (WordIndex, "find"), (WordIndex, "likelihood_ratios"), (evidence, "answer_likelihoods"), (Facet, "find_labels"),
+        (WordIndex, "find"), (WordIndex, "likelihood_ratios"), (evidence, "find_model"), (Facet, "find_labels"),
         (Composer, "step"), (Composer, "query"),
     ):  # fmt: skip
         count(owner, name)
@@ -88,7 +88,7 @@ def test_a_session_reads_what_is_remembered_once(library: Library, calls: Counte
         else:
             chat.say(text(turn))
     assert calls["find"] == calls["likelihood_ratios"] <= TURNS
-    assert calls["answer_likelihoods"] <= TURNS // 4
+    assert calls["find_model"] <= TURNS // 4
     assert calls["step"] <= TURNS
     assert calls["query"] <= TURNS + 1
     assert calls["find_labels"] <= 2 * len(photographs.facets()) * TURNS
@@ -119,10 +119,10 @@ def test_what_was_read_is_bounded_and_read_again_where_it_has_gone(library: Libr
     gallery, memo = library.gallery(), ByteCache()
     kept = [Session(gallery, Composer(), None, memo=memo).say(text(turn)) for turn in range(8)]
     read = calls["find"]
-    gallery._remembered.limit(1)  # keeps the newest alone
+    gallery.memory.limit(1)  # keeps the newest alone
     again = [Session(gallery, Composer(), None, memo=memo).say(text(turn)) for turn in range(8)]
     assert calls["find"] > read
-    assert len(gallery._remembered) == 1
+    assert len(gallery.memory) == 1
     assert [[(hit.id, hit.score, hit.match) for hit in hits] for hits in kept] == [
         [(hit.id, hit.score, hit.match) for hit in hits] for hits in again
     ]

@@ -29,7 +29,7 @@ def open(folder: str | Path, encoder: str | None = None) -> Library:
     """
     from viewfinder.errors import BadInput, check_path, check_type
     from viewfinder.library import Library
-    from viewfinder.store.bucket import local_folder
+    from viewfinder.store.places import local_folder
 
     check_type("encoder", encoder, str, type(None))
     try:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 import threading
 from collections import OrderedDict
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import fields, is_dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+
+Value = TypeVar("Value")
 
 
 class ByteCache:
@@ -35,6 +37,17 @@ class ByteCache:
                 return None
             self._entries.move_to_end(key)
             return self._entries[key][0]
+
+    def remember(self, key: Hashable, compute: Callable[[], Value]) -> Value:
+        """The value, computed if it is not known; None is a value too."""
+        with self._lock:
+            if key in self._entries:
+                self._entries.move_to_end(key)
+                known: Value = self._entries[key][0]
+                return known
+        value = compute()
+        self.put(key, value)
+        return value
 
     def put(self, key: Hashable, value: Any) -> None:
         """Keeps a value."""

@@ -3,7 +3,8 @@
 ViewfinderError                 what, where, what to do, in one line
 ├── BadInput                    wrong use: exit 2 (a missing folder, an unknown name, a malformed script line)
 │   ├── UnknownName             a retriever, encoder, column, attribute or picture that does not exist
-│   └── EmptyQuery              nothing to search for
+│   ├── EmptyQuery              nothing to search for
+│   └── MovedOn                 a conversation on a server went on elsewhere; `since` has what was said there
 ├── LibraryError                exit 1: the library on disk cannot serve this request
 │   ├── NotALibrary             the folder holds something else, or nothing
 │   ├── NewerLibrary            written by a later version of viewfinder
@@ -37,6 +38,7 @@ EXTRAS = {
         "tensorboard", "torch", "transformers",
     }),
     "ray": frozenset({"ray"}),
+    "mcp": frozenset({"mcp", "mcp_types"}),
 }  # fmt: skip
 """Modules that come with the extra of that name; `train` has all that `torch` has, and that all of `hub`."""
 
@@ -57,13 +59,13 @@ def hide_credentials(text: str) -> str:
     ('s3://***@photos/mine', 'postgresql://***@host/name?sslkey=***')
     """
     if ":/" not in text:
-        return text
+        return _PARAMETER.sub(rf"\1{HIDDEN}", text) if "?" in text else text
     text = _USER.sub(rf"\1{HIDDEN}@", _KEYS.sub(rf"\1{HIDDEN}@", text))
     return _PARAMETER.sub(rf"\1{HIDDEN}", text)
 
 
 RUNS_TORCH = (
-    "viewfinder.encoders.transformers", "viewfinder.encoders.checkpoints", "viewfinder.encoders.families",
+    "viewfinder.encoders.transformers", "viewfinder.encoders.checkpoint", "viewfinder.encoders.families",
     "viewfinder.language.",
 )  # fmt: skip
 """Modules for which the extra `torch` is enough."""
@@ -90,6 +92,17 @@ class UnknownName(BadInput):
 
 class EmptyQuery(BadInput):
     """There is nothing to search for."""
+
+
+class MovedOn(BadInput):
+    """A conversation on a server went on elsewhere, so a turn that was meant for an earlier place was not taken.
+
+    `since`: what was said there meanwhile, the last turns of it.
+    """
+
+    def __init__(self, text: str, since: tuple[str, ...] = ()) -> None:
+        super().__init__(text)
+        self.since = since
 
 
 class LibraryError(ViewfinderError):
@@ -197,7 +210,7 @@ def explain_missing_package(error: ModuleNotFoundError) -> str:
     package = (error.name or "").partition(".")[0]
     names = [str(frame.f_globals.get("__name__")) for frame, _ in traceback.walk_tb(error.__traceback__)]
     importer = next((name for name in reversed(names) if name.startswith("viewfinder.")), "")
-    only = {"ray": "ray", "huggingface_hub": "hub"}
+    only = {"ray": "ray", "huggingface_hub": "hub", "mcp": "mcp", "mcp_types": "mcp"}
     extra = only.get(package) or ("torch" if importer.startswith(RUNS_TORCH) else "train")
     if package in EXTRAS[extra]:
         return f"{package} is not installed, which this needs: {advise_extra(extra)}"

@@ -227,7 +227,8 @@ class Plugins:
         except ViewfinderError:
             raise
         except Exception as error:
-            raise BadInput(f"the {self.noun} {name} cannot be made: {_say(error)}") from error
+            where = _find_place(error, getattr(part, "__module__", None) or type(part).__module__)
+            raise BadInput(f"the {self.noun} {name} cannot be made: {_say(error)}{where and f' ({where})'}") from error
         self._check(made, name)
         return made
 
@@ -246,7 +247,8 @@ class Plugins:
         try:
             return point.load()
         except (Exception, SystemExit) as error:  # whatever a foreign module does while it is imported
-            line = f"the {self.noun} {point.name} cannot be imported ({_say(error)})"
+            where = _find_place(error, point.module)
+            line = f"the {self.noun} {point.name} cannot be imported ({_say(error)}{where and f', {where}'})"
             raise BadInput(f"{line}: install what is missing, or {advice}") from error
 
 
@@ -256,6 +258,20 @@ def _package(point: EntryPoint) -> str:
 
 def _say(error: BaseException) -> str:
     return f"{type(error).__name__}: {' '.join(read_text(error).split())[:200]}"
+
+
+def _find_place(error: BaseException, module: str) -> str:
+    """The file and line of a part's own code at which an error was raised, as FILE:LINE; "" if it was raised elsewhere.
+
+    Its own code is the top package of `module`. What cannot be read as Python says itself where that is.
+    """
+    if isinstance(error, SyntaxError) and error.filename is not None:
+        return f"{error.filename}:{error.lineno}"
+    for frame, line in reversed(list(traceback.walk_tb(error.__traceback__))):
+        name = str(frame.f_globals.get("__name__", ""))
+        if _top(name) == _top(module) and _top(name) not in _OURS:
+            return f"{frame.f_code.co_filename}:{line}"
+    return ""
 
 
 @lru_cache(maxsize=64)

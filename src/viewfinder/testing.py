@@ -33,6 +33,8 @@ from viewfinder.query import ResolvedTurn, SentenceEncoder
 from viewfinder.questioners.base import Candidates, Questioner
 from viewfinder.retrievers import AnsweringRetriever, Retriever, RetrieverClass, load_retriever
 from viewfinder.search.gallery import Gallery
+from viewfinder.search.picture_reading import read_picture
+from viewfinder.search.scores import score_all
 from viewfinder.store.rows import FileRecord, PictureRow
 from viewfinder.store.snapshot import Snapshot
 
@@ -273,7 +275,7 @@ def check_retriever(retriever: str | Retriever[Any] | RetrieverClass, *, encoder
 def every_kind_of_turn(retriever: Retriever[Any], gallery: Gallery) -> list[ResolvedTurn]:
     """Nine turns over pictures of `LOOKS`, which come as this retriever reads them."""
     encoder, reads = gallery.encoder, retriever.reads
-    p, q, r = (gallery.picture(name, reads) for name in ("p003", "p009", "p017"))
+    p, q, r = (read_picture(gallery, name, reads) for name in ("p003", "p009", "p017"))
     red = {"top": ("red",)}
     turns = [
         ResolvedTurn(Say("red, no blue"), 1, encoder.words, "red, no blue"),
@@ -308,7 +310,7 @@ def _states_after(retriever: Retriever[Any], turns: Sequence[ResolvedTurn]) -> l
 
 
 def _scores(retriever: Retriever[Any], state: Any, gallery: Gallery) -> Float[np.ndarray, " n"]:
-    return np.asarray(gallery.scores(retriever.query(state)).total_n)
+    return np.asarray(score_all(gallery, retriever.query(state)).total_n)
 
 
 def check_encoder(encoder: Encoder) -> None:

@@ -38,6 +38,12 @@ def write_file(path: Path, content: bytes | str, *, lasting: bool = False) -> No
         beside.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
+def keep_file(path: Path, content: bytes) -> None:
+    """Replaces a file, as `write_file` does, in folders that are made where they are not there."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_file(path, content)
+
+
 def sync(path: Path) -> None:
     """Waits until a file, or the names in a folder, are on the disk."""
     if sys.platform == "win32" and path.is_dir():  # which opens no folders

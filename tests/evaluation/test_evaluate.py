@@ -41,6 +41,7 @@ def test_the_same_plan_gives_the_same_ranks(scenes: Path, tmp_path: Path) -> Non
     assert np.array_equal(first.run.tasks[0].ranks.best_st, second.run.tasks[0].ranks.best_st)
 
 
+@pytest.mark.long
 def test_limits_take_dialogues_evenly(scenes: Path, tmp_path: Path) -> None:
     whole, few = (done(scenes, tmp_path, protocol="drilldown", limit=limit).run.tasks[0] for limit in (None, 3))
     assert few.dialogue_ids == (whole.dialogue_ids[0], whole.dialogue_ids[2], whole.dialogue_ids[-1])
@@ -264,6 +265,7 @@ def test_two_checkpoints_are_two_runs_with_names_of_their_own(
     assert all(label.startswith("looking (weights.safetensors ") for label in labels)
 
 
+@pytest.mark.long
 def test_what_its_vectors_look_at_is_drawn_for_every_example(
     scenes: Path, tmp_path: Path, looking_by_name: Any
 ) -> None:

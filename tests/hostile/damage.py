@@ -26,6 +26,7 @@ from tests.hostile.victims import catalogue, weights
 from viewfinder.cli import run
 from viewfinder.encoders.starter.encoder import SHIPPED_HEAD, load_head
 from viewfinder.library import Library
+from viewfinder.store.regions import StoredVectors
 from viewfinder.testing import tiny_pictures
 
 PICTURES = 40
@@ -82,7 +83,9 @@ def make_library(home: Path) -> Path:
     library = Library.open(home / "whole")
     rows = catalogue(home, [it.path.name for it in drawn], 1)
     library.add(home / "pictures", captions=captions, catalogue=rows, workers=1)
-    library._raw.fill(library.gallery().snapshot)
+    raw = library.gallery().raw
+    assert isinstance(raw, StoredVectors)
+    raw.fill(library.gallery().snapshot)
     library.use_head(weights(7))
     library.find("red")
     run_program("token", "add", "ada", "--scope", "read", "--library", home / "whole")

@@ -66,7 +66,7 @@ def check_whole(outcome: Outcome, library: Library, when: str) -> None:
             stored_1d = library.store.read_vectors_of(encoder.raw_version, [row.id])
             outcome.check(np.allclose(raw_1d, stored_1d, atol=2e-3), f"a wrong vector {when}")
         if rows:
-            found = library.find("red", n=len(rows) + 9)
+            found = library.find("red", n=len(rows) + 9, fold=False)
             outcome.check(
                 len(found) == sum(bool(row.files) for row in rows), f"find gives {len(found)} of {len(rows)} {when}"
             )

@@ -53,6 +53,7 @@ def test_kill_9_of_a_catalogue_import_loses_no_edition(tmp_path: Path) -> None:
 
 
 @once_and_again
+@pytest.mark.long
 def test_kill_9_of_repair_loses_no_row(tmp_path: Path, rounds: int) -> None:
     assert held(kills.kill_repair(rounds, SEED, tmp_path))["repairs"] > 0
 
@@ -108,6 +109,7 @@ def test_turns_whose_connections_are_cut_are_taken_once(tmp_path: Path) -> None:
     assert held(cuts.cut_connections(5, SEED, tmp_path, workers=1))["sent_again"] > 0
 
 
+@pytest.mark.long
 def test_refused_bodies_leave_no_memory_behind(tmp_path: Path) -> None:
     held(bodies.refused_bodies(150, SEED, tmp_path))
 

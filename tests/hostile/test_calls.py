@@ -111,6 +111,7 @@ def test_no_body_breaks_an_operation(client: TestClient, conversation: str, body
 
 def test_the_good_bodies_are_good(client: TestClient, conversation: str) -> None:
     named = {"join_study": 404, "take_trial_turn": 404, "end_trial": 404, "log_in": 401}
+    named |= {"rename_album": 404, "change_album": 404, "open_picture": 410}
     unlike = {"prepare_retriever": 422, "add_folder": 422, "describe_pictures": 422}
     for method, path, operation in operations(client, body=True):
         name = operation["operationId"]
@@ -131,7 +132,7 @@ def test_no_text_breaks_an_operation_or_what_is_read_later(client: TestClient, c
     for one in client.get(f"{API}/sessions", params={"n": 200}).json()["sessions"]:
         for end in ("", "/export", "/turns/0", "/turns/0/events"):
             assert client.get(f"{API}/sessions/{one['id']}{end}").status_code == 200
-    for path in ("/feedback", "/studies", "/tokens", "/collection/jobs", "/metrics"):
+    for path in ("/albums", "/feedback", "/studies", "/tokens", "/collection/jobs", "/metrics"):
         assert client.get(f"{API}{path}").status_code == 200
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from viewfinder.errors import BadInput, PictureError
-from viewfinder.pictures.decode import AtMost, Decoded, Fit, Limits, Stretch, decode, read_limits
+from viewfinder.pictures.decode import AtMost, Decoded, Fit, Limits, Stretch, decode, list_former_fits, read_limits
 
 WRITTEN = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "AVIF")
 
@@ -78,6 +78,21 @@ def test_a_large_jpeg_is_close_to_the_full_decode_scaled_down() -> None:
     jpeg = written(Image.fromarray(waves), "JPEG", quality=92)
     full = Image.open(BytesIO(jpeg)).resize((224, 224), Image.Resampling.BICUBIC)
     assert np.abs(read(jpeg, Stretch(224)).pixels.astype(int) - np.asarray(full).astype(int)).mean() < 2.0
+
+
+@pytest.mark.parametrize(("short", "reduced"), [(2984, 4), (3000, 8), (3600, 8)])
+def test_a_jpeg_is_read_at_an_eighth_where_that_is_enough_for_its_encoder(short: int, reduced: int) -> None:
+    y, x = np.mgrid[0:short, 0:4000].astype(np.uint16)
+    jpeg = written(Image.fromarray((x // 16 + y // 16).astype(np.uint8)), "JPEG")
+    image = Image.open(BytesIO(jpeg))
+    image.draft(None, (4000 // reduced, short // reduced))
+    expected = image.resize((224, 224), Image.Resampling.BICUBIC, reducing_gap=3.0).convert("RGB")
+    quick = Stretch(224, eighth=5 / 3)
+    assert np.array_equal(read(jpeg, quick).pixels, np.asarray(expected))
+    is_as_before = np.array_equal(read(jpeg, Stretch(224)).pixels, read(jpeg, quick).pixels)
+    assert is_as_before == (short != 3000)  # 2 x 224 x 8 = 3584: from there on it always was an eighth
+    assert list_former_fits(quick) == [Stretch(224)]
+    assert list_former_fits(Stretch(224)) == []
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -18,6 +18,7 @@ import psutil
 import pytest
 from PIL import Image
 
+from tests.waiting import wait_until
 from viewfinder.errors import PictureError, ViewfinderError
 from viewfinder.pictures.decode import AtMost, Limits, Stretch, decode, picture_id
 from viewfinder.pictures.sandbox import MAX_FILES_HELD, BadFile, DecodedFile, Decoders, Outcome, decode_one
@@ -38,13 +39,6 @@ def photos(folder: Path, count: int, side: int = 20) -> list[Path]:
 
 def workers() -> set[int]:
     return {child.pid for child in psutil.Process().children(recursive=True)}
-
-
-def eventually(holds: Callable[[], bool], seconds: float = 120.0) -> None:
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.01)
 
 
 def test_outcomes_are_what_decode_gives_in_the_process_with_id_and_times(tmp_path: Path) -> None:
@@ -152,9 +146,9 @@ def kill_twice(first: set[int], before: set[int], number: signal.Signals) -> Non
     time.sleep(0.3)
     for pid in first:
         os.kill(pid, number)
-    eventually(lambda: bool(workers() - before - first))
+    wait_until(lambda: bool(workers() - before - first))
     (second,) = workers() - before - first
-    eventually(lambda: waits_for_a_pipe(second))
+    wait_until(lambda: waits_for_a_pipe(second))
     os.kill(second, number)
 
 
@@ -239,7 +233,7 @@ def test_workers_go_on_while_the_caller_is_busy(tmp_path: Path) -> None:
         next(stream)
         (worker,) = map(psutil.Process, workers() - before)
         at_first = worker.cpu_times().user
-        eventually(lambda: rests(worker))
+        wait_until(lambda: rests(worker))
         while_we_slept = worker.cpu_times().user - at_first
         list(stream)
         afterwards = worker.cpu_times().user - at_first - while_we_slept
@@ -367,7 +361,7 @@ def test_workers_even_a_hung_one_end_by_themselves_when_their_parent_is_killed(t
         orphans = psutil.Process(parent.pid).children()
         parent.kill()
     assert len(orphans) == 2
-    eventually(lambda: not any(lives(orphan) for orphan in orphans))
+    wait_until(lambda: not any(lives(orphan) for orphan in orphans))
 
 
 def lives(process: psutil.Process) -> bool:

@@ -69,6 +69,7 @@ def test_a_picture_without_writing_has_none(reader: TextReader) -> None:
     assert reader.read(np.zeros((1, 1, 3), np.uint8)) == []
 
 
+@pytest.mark.long
 def test_a_process_that_takes_too_long_or_dies_costs_one_picture() -> None:
     picture = pixels_of(draw(["GATE 7"]))
     with TextReader(seconds=0.001) as reader:
@@ -84,6 +85,7 @@ def test_a_process_that_takes_too_long_or_dies_costs_one_picture() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_signs_and_receipts_are_found_by_what_they_say(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder, library = tmp_path / "pictures", tmp_path / "library"
     folder.mkdir()

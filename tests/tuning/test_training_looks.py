@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 from PIL import Image
 
 from viewfinder.encoders.starter.encoder import StarterEncoder
@@ -59,6 +60,7 @@ def test_of_what_is_learnt_one_in_four_has_a_copy_without_colours(tmp_path: Path
     assert all(measure_chroma(pixels) > MAX_GREY for pixels, looks, _ in views if not looks[0])
 
 
+@pytest.mark.long
 def test_a_network_is_trained_and_written_with_its_card(tmp_path: Path) -> None:
     encoder, file = StarterEncoder(), tmp_path / "looks.safetensors"
     right = train_looks(encoder, encoder.head, write_pictures(tmp_path, 260), file, "a list")

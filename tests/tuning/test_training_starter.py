@@ -67,6 +67,7 @@ def test_rows_are_computed_once_and_again_for_other_names(tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_head_is_trained_on_pictures_with_any_number_of_captions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

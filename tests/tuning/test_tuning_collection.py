@@ -62,6 +62,7 @@ def test_what_is_learnt_of_texts_that_tell_nothing_is_not_kept(drawn: Path, libr
     assert (report.chosen == "shipped") == (library.status()["space"] == before)
 
 
+@pytest.mark.long
 def test_where_names_are_written_the_vectors_stay_and_only_what_scores_mean_is_learnt(
     drawn: Path, library: Library, tmp_path: Path
 ) -> None:
@@ -91,6 +92,7 @@ def test_a_tuned_library_can_be_switched_back_and_forth(drawn: Path, library: Li
     assert library.status()["space"] == tuned
 
 
+@pytest.mark.long
 def test_pictures_beside_the_table_serve_where_the_library_has_none_of_them(drawn: Path, tmp_path: Path) -> None:
     other = viewfinder.open(tmp_path / "other")
     other.add(drawn / "images" / "000000000001.jpg")

@@ -49,6 +49,7 @@ def turned_words() -> tuple[CaptionedWords, np.ndarray]:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_library_of_another_encoder_finds_more_after_tuning_and_can_be_switched_back(tmp_path: Path) -> None:
     write_world(tmp_path / "scenes", kind="scenes", count=60, seed=3)
     pictures = read_coco(tmp_path / "scenes")[0]

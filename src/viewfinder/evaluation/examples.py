@@ -26,6 +26,8 @@ from viewfinder.pictures import AtMost, decode_one
 from viewfinder.query import Query, RegionSpace
 from viewfinder.retrievers import Retriever
 from viewfinder.search.gallery import Gallery
+from viewfinder.search.regions import compute_attention, find_boxes
+from viewfinder.search.scores import score_all
 
 DIALOGUES_SHOWN = 4
 """Dialogues shown per task, evenly spaced."""
@@ -99,7 +101,7 @@ def pick_examples(
             assert node.turn is not None
             shown: Sequence[str] = node.shown
             if held is None:  # what a person would have seen of the task's gallery
-                ids = (gallery.snapshot.ids[row] for row in gallery.scores(query).best(len(gallery)).tolist())
+                ids = (gallery.snapshot.ids[row] for row in score_all(gallery, query).best(len(gallery)).tolist())
                 shown = [one for one in ids if one in ranked]
             pictures = tuple(files.get(one, "") for one in shown[:PICTURES_SHOWN])
             with_it = files.get(node.turn.picture, "") if isinstance(node.turn, Like) else ""
@@ -125,9 +127,9 @@ def _measure_attention(node: Node, query: Query, gallery: Gallery, dialogue: Sea
     row = gallery.row(dialogue.target)
     if not isinstance(query.space, RegionSpace) or not query.parts:
         return None
-    if len(boxes_r4 := gallery.boxes(row, query.space)) < 2:
+    if len(boxes_r4 := find_boxes(gallery, row, query.space)) < 2:
         return None
-    [attention_pr] = gallery.attention(query, np.array([row]))
+    [attention_pr] = compute_attention(gallery, query, np.array([row]))
     pairs = zip(query.parts, attention_pr, strict=True)
     slots = tuple(SlotAttention(part.label, part.turn == node.number, weights_r) for part, weights_r in pairs)
     return QueryAttention(boxes_r4, slots)

@@ -42,6 +42,7 @@ from viewfinder.pictures import AtMost, decode_one
 from viewfinder.retrievers import Retriever
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.grounding import cut_boxes
+from viewfinder.search.scores import express_query, score_all
 from viewfinder.wording.nouns import with_article
 from viewfinder.worlds.words import PATTERN_NOUNS
 
@@ -136,8 +137,9 @@ def _ground_picture(
         iou_n = intersection_over_union(right_4, boxes_n4)
         rows = {LARGEST: largest, BEST: int(iou_n.argmax())}
         for name, system in systems.items():
-            query = gallery.express(system.query(replay_turns((Say(phrase.text),), gallery, system)))
-            rows[name] = int(gallery.scores(query).total_n.argmax())
+            query = system.query(replay_turns((Say(phrase.text),), gallery, system))
+            query = express_query(query, gallery.measures.scale)
+            rows[name] = int(score_all(gallery, query).total_n.argmax())
         overlap = {name: float(iou_n[row]) for name, row in rows.items()}
         chosen, chance = tuple(boxes_n4[rows[GROUNDED]].tolist()), float((iou_n >= MIN_IOU).mean())
         yield GroundedPhrase(one.path.name, phrase.text, tuple(right_4.tolist()), chosen, overlap, chance)

@@ -24,8 +24,9 @@ from viewfinder.metrics import rank_bounds, score_bounds
 from viewfinder.query import Query, RegionSpace, ResolvedTurn
 from viewfinder.retrievers import AnsweringRetriever, Retriever
 from viewfinder.search.gallery import Gallery
-from viewfinder.search.parts import sum_plain_parts
 from viewfinder.search.region_scores import TIE, RegionBlock, query_vector_scores, rank_fusion
+from viewfinder.search.regions import find_block
+from viewfinder.search.scores import express_query, score_all, sum_plain_parts
 from viewfinder.session.resolve import resolve_turn
 
 MAX_QUERIES_AT_ONCE = 4096
@@ -140,7 +141,7 @@ def query_each_turn(
             states.append(retriever.step(states[node.parent], turn))
             query = retriever.query(states[-1])
             # Of others the probabilities alone would change, and ranks need none.
-            yield node, gallery.express(query) if query.on_box_scale else query
+            yield node, express_query(query, gallery.measures.scale) if query.on_box_scale else query
 
 
 class _Scorer:
@@ -191,7 +192,7 @@ class _Scorer:
             if isinstance(space, RegionSpace) and one.query.parts:
                 in_space.setdefault(space.name, (space, []))[1].append(one)
             else:
-                yield one, self._gallery.scores(one.query).total_n[self._ranked_n]
+                yield one, score_all(self._gallery, one.query).total_n[self._ranked_n]
         for name, (space, alike) in in_space.items():
             if name not in self._of_regions:
                 self._of_regions[name] = RegionScorer(self._gallery, space, self._ranked_n)
@@ -207,7 +208,7 @@ class _Scorer:
             vectors_qd,
             self._matrix_nd,
             np.array([one.target for one in asked]),
-            bias_n=-self._gallery.background_n[self._ranked_n] if centred_q.any() else None,
+            bias_n=-self._gallery.measures.background_n[self._ranked_n] if centred_q.any() else None,
             bias_weight_q=centred_q if centred_q.any() else None,
             excluded=[self._out(one) for one in asked],
             tie=TIE,
@@ -229,13 +230,13 @@ class RegionScorer:
     """
 
     def __init__(self, gallery: Gallery, space: RegionSpace, ranked_n: Int[np.ndarray, " n"]) -> None:
-        block = gallery.block(space)
+        block = find_block(gallery, space)
         whole = len(ranked_n) == len(block) and bool((ranked_n == np.arange(len(block))).all())
         self._block: RegionBlock = block if whole else block.at(ranked_n)
         self._temperature = space.temperature
 
     def scores(self, queries: Sequence[Query]) -> Iterator[Float32[np.ndarray, " n"]]:
-        """The scores of each query in turn, as `Gallery.scores` gives them."""
+        """The scores of each query in turn, as `score_all` gives them."""
         for run in split_into_runs(queries):
             vectors_md, shares_qm = _stack(run)
             alike_mn = query_vector_scores(self._block, vectors_md, temperature=self._temperature)

@@ -124,7 +124,7 @@ def find_local_model(source: str) -> LocalModel:
         return LocalModel(
             path.stem, lambda: _load_model(str(location.parent), {"gguf_file": location.name}), daemon=False
         )
-    from viewfinder.encoders.checkpoints import find_checkpoint  # brings torch along
+    from viewfinder.encoders.checkpoint_sources import find_checkpoint  # brings torch along
 
     found = find_checkpoint(source)
     return LocalModel(found.name, lambda: _load_model(found.location, found.options), daemon=found.folder is None)
@@ -135,7 +135,7 @@ def _load_model(location: str, options: dict[str, Any]) -> LoadedModel:
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    from viewfinder.encoders.checkpoints import silence_transformers
+    from viewfinder.encoders.checkpoint_sources import silence_transformers
 
     with silence_transformers():
         tokenizer = AutoTokenizer.from_pretrained(location, **options)

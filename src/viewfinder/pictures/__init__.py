@@ -9,6 +9,7 @@ from viewfinder.pictures.decode import (
     Stretch,
     can_be_read_now,
     decode,
+    list_former_fits,
     pack_image,
     picture_id,
 )
@@ -46,6 +47,7 @@ __all__ = [
     "decode_content",
     "decode_one",
     "is_file",
+    "list_former_fits",
     "load_thumbnail",
     "pack_image",
     "picture_id",

@@ -54,8 +54,7 @@ def pack_request(
     `sidecars` are the paths of the files that tell of it; None: its facts are not wanted. `pixels`: whether it is to be
     decoded.
     """
-    how = {"side": fit.side} if isinstance(fit, Stretch) else {"longest": fit.longest}
-    asked = {"path": path, "fit": how, "limits": asdict(limits), "sidecars": sidecars, "pixels": pixels}
+    asked = {"path": path, "fit": asdict(fit), "limits": asdict(limits), "sidecars": sidecars, "pixels": pixels}
     return json.dumps(asked).encode()
 
 
@@ -79,7 +78,7 @@ def serve(descriptor: int) -> None:
         limits = Limits(**asked["limits"])
         limit_memory(base, limits.memory_bytes)
         signal.setitimer(signal.ITIMER_REAL, limits.seconds + _GRACE)
-        fit = Stretch(asked["fit"]["side"]) if "side" in asked["fit"] else AtMost(asked["fit"]["longest"])
+        fit = Stretch(**asked["fit"]) if "side" in asked["fit"] else AtMost(**asked["fit"])
         reply = _make_reply(asked["path"], fit, limits, asked["sidecars"], is_decoded=asked["pixels"])
         signal.setitimer(signal.ITIMER_REAL, 0)
         replies.send(*reply)

@@ -5,7 +5,6 @@ Words that hold for many pictures of a collection are taught individually, besid
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -29,6 +28,7 @@ from viewfinder.errors import BadInput
 from viewfinder.metrics import mean_reciprocal_rank, recall_at, target_ranks
 from viewfinder.pictures import DecodedFile, Decoders
 from viewfinder.pictures.scan import scan
+from viewfinder.processors import count_processors
 from viewfinder.query import Query
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.own_scale import read_sayings
@@ -315,11 +315,12 @@ def _find_written(library: TunableLibrary, paths: Sequence[Path]) -> Written | N
     ids = {file.path: row.id for row in library.store.rows() for file in row.files}
     found = gallery.snapshot.rows_of(ids.get(str(path), "") for path in paths)
     rows = [row for row in found if row is not None]
-    if gallery.words is None or len(rows) < len(paths):
+    known = gallery.written
+    if known is None or known.words is None or len(rows) < len(paths):
         return None
 
     def written(text: str) -> Float32[np.ndarray, " n"] | None:
-        ratios = gallery.written_ratios(text)
+        ratios = known.weigh_text(text).ratios
         return None if ratios is None else ratios.at(np.array(rows, np.int64))
 
     return written
@@ -401,7 +402,7 @@ def _read_raw(
     raw = dict(zip(known, stored_nr.astype(np.float32), strict=True))
     if others := [path for path in said if path not in raw]:
         # Files outside the library; those that are not pictures are left out.
-        with Decoders(os.cpu_count() or 1, fit=encoder.fit) as decoders:
+        with Decoders(count_processors(), fit=encoder.fit) as decoders:
             for outcome in decoders.decode(others):
                 if isinstance(outcome, DecodedFile):
                     raw[outcome.path] = encoder.pictures([outcome.pixels]).global_bd[0]

@@ -12,7 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from viewfinder.conversation import Question
-from viewfinder.encoders.checkpoints import CheckpointSource, explain_failures, find_checkpoint, silence_transformers
+from viewfinder.encoders.checkpoint_sources import (
+    CheckpointSource,
+    explain_failures,
+    find_checkpoint,
+    silence_transformers,
+)
 from viewfinder.errors import BadInput, EncoderMismatch, UnknownName
 from viewfinder.pictures import AtMost, decode_one
 from viewfinder.wording.replies import DONT_KNOW, drop_dont_know

@@ -21,6 +21,7 @@ from typing import Any, TypeVar, cast
 from viewfinder.data.files import write_json
 from viewfinder.data.splits import RULE
 from viewfinder.errors import BadInput, DiskFull, ViewfinderError
+from viewfinder.processors import count_processors
 from viewfinder.whole_files import replace_file
 from viewfinder.worlds.stock import Stock, stock_of
 from viewfinder.worlds.words import Language
@@ -179,7 +180,7 @@ def drawing_world(
 
 def choose_workers(count: int) -> int:
     """The number of processes that draws so many pictures soonest: all cores, unless their start takes longer."""
-    return 1 if count < MIN_PICTURES_FOR_PROCESSES else os.cpu_count() or 1
+    return 1 if count < MIN_PICTURES_FOR_PROCESSES else count_processors()
 
 
 def make_in_order(

@@ -37,9 +37,9 @@ from viewfinder.server.access.bodies import receive_json, takes_body
 from viewfinder.server.access.gate import Access
 from viewfinder.server.access.limits import ThreadPool
 from viewfinder.server.access.tokens import Caller, Reader, ReaderWriter, Tokens
-from viewfinder.server.app import install_pages
 from viewfinder.server.conversations.schemas import NO_NUL, Name, Strict, Text
 from viewfinder.server.database import Database, TokenRows
+from viewfinder.server.pages import install_pages
 from viewfinder.server.problems import responses
 from viewfinder.server.services import BaseServices, make_router
 from viewfinder.server.settings import ServerSettings, database_url

@@ -4,6 +4,7 @@
 
 import * as api from "./api.js";
 import { element, fill, icon, iconButton } from "./dom.js";
+import "./icons.js";
 import { announce } from "./live.js";
 import "./login.js";
 import { dialogueView, factsView, wordsOf } from "./review-parts.js";
