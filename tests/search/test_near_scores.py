@@ -12,13 +12,14 @@ from viewfinder.conversation import Answer, Like, Question, Reject, Say, Turn
 from viewfinder.encoders.base import Calibration, Vocabulary
 from viewfinder.evaluation.pictures import Pictures
 from viewfinder.retrievers import Composer
-from viewfinder.search import indexed_pictures, samples, scores, turn_scores
+from viewfinder.search import indexed_pictures, judging, samples, scores, turn_scores
 from viewfinder.search.approximate import as_query, build_index
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.index_files import queries_like
 from viewfinder.search.indexed_pictures import IndexedPictures
 from viewfinder.search.near_scores import NearScores
 from viewfinder.search.turn_scores import fit_query
+from viewfinder.search.verdicts import Judgement
 from viewfinder.session.session import Session
 from viewfinder.testing import COLOURS, ColourEncoder
 
@@ -110,6 +111,33 @@ def test_verdicts_of_many_sentences_are_those_of_a_scan() -> None:
     given = [(session(NEAR).search(Say(text)).verdict, session(SCAN).search(Say(text)).verdict) for text in texts]
     assert len({expected for _, expected in given}) > 1
     assert np.mean([found == expected for found, expected in given]) >= 0.99
+
+
+TALKS_IN_WORDS: list[Sequence[Turn]] = [
+    RED_OVER_BLUE,
+    [Say("green"), Say("a white one")],
+    [Say("yellow"), Say("over black"), Say("and some red"), Answer(WHICH_TOP, "red")],
+    [Say("white"), Answer(WHICH_TOP, "blue")],
+    [Say("a thing nobody knows"), Say("with another")],
+]
+
+
+@pytest.mark.parametrize("talk", TALKS_IN_WORDS)
+def test_what_was_said_is_judged_by_the_best_of_the_query_as_by_all_pictures(
+    talk: Sequence[Turn], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    by_all = session(SCAN)
+    expected = [(hits.verdict, [hit.match for hit in hits]) for hits in map(by_all.take, talk)]
+    judged_by_all = by_all.ranking()._judgement
+    assert isinstance(judged_by_all, Judgement)
+    monkeypatch.setattr(judging, "MIN_ESTIMATED", COUNT)
+    by_best = session(pictures().gallery())  # its memory is its own
+    assert [(hits.verdict, [hit.match for hit in hits]) for hits in map(by_best.take, talk)] == expected
+    judged_by_best = by_best.ranking()._judgement
+    assert isinstance(judged_by_best, Judgement)
+    little = 0.02 * by_all.ranking().scores.spread.deviation
+    np.testing.assert_allclose(judged_by_best.features_f, judged_by_all.features_f, atol=little)
+    assert judged_by_best.highest == pytest.approx(judged_by_all.highest, abs=little)
 
 
 def test_rejected_pictures_are_not_found_and_their_places_are_filled() -> None:

@@ -31,6 +31,9 @@ BESIDE_WORDS = 0.4
 """Weight of a picked picture, and of what is said with it, once the wanted one was described. Chosen on the
 photographs of `choose`; a catalogue's own words ("but brown") are understood, and keep their weights."""
 
+NOT = "not "
+"""Begins the label of what is named as unwanted."""
+
 TOGETHER = 0.5
 """Share of the vector of all descriptions read as one text in each of theirs: "it runs through the snow" says little
 without the dog of the turn before. Chosen on the photographs of `choose`."""
@@ -70,7 +73,7 @@ class Composer:
 
     def step(self, state: ComposerState, turn: ResolvedTurn) -> ComposerState:
         """The state with this turn's parts added, and those it invalidates removed."""
-        return _read_together(_add_turn(state, turn), turn)
+        return _encode_texts(_add_turn(state, turn), turn)
 
     def query(self, state: ComposerState) -> Query:
         """All parts, each description as one of all: the gallery adds them up."""
@@ -102,19 +105,31 @@ def _add_turn(state: ComposerState, turn: ResolvedTurn) -> ComposerState:
             raise AssertionError("the session moves; a retriever never sees BackTo")
 
 
-def _read_together(state: ComposerState, turn: ResolvedTurn) -> ComposerState:
-    """The state with its last descriptions read as one text."""
+def _encode_texts(state: ComposerState, turn: ResolvedTurn) -> ComposerState:
+    """The state with the vectors of its new texts, and of its last descriptions read as one text.
+
+    All are asked for at once, so that an encoder may read them side by side.
+    """
     said = _select_last(tuple(part for part in state.parts if _is_description(part)))
-    if len(said) < 2:
+    joined = [_join_texts(said)] if len(said) > 1 else []
+    new = [part for part in state.parts if part.kind == "words" and part.vector_d is None]
+    if not new and not joined:
         return replace(state, together=None)
-    # A correction repeats what it corrects.
+    *vectors, last_d = turn.words([*(part.label.removeprefix(NOT) for part in new), *joined])
+    together = (last_d, frozenset(part.turn for part in said)) if joined else None
+    found = dict(zip(map(id, new), vectors if joined else [*vectors, last_d], strict=True))
+    parts = tuple(replace(part, vector_d=found[id(part)]) if id(part) in found else part for part in state.parts)
+    return replace(state, parts=parts, together=together)
+
+
+def _join_texts(said: tuple[Part, ...]) -> str:
+    """Descriptions as one text; a correction repeats what it corrects."""
     texts = [
         part.label.strip().rstrip(".").rstrip()
         for part, after in zip(said, (*said[1:], None), strict=True)
         if after is None or not after.label.startswith(part.label)
     ]
-    (vector_d,) = turn.words([". ".join(texts)])
-    return replace(state, together=(vector_d, frozenset(part.turn for part in said)))
+    return ". ".join(texts)
 
 
 def _select_last(said: tuple[Part, ...]) -> tuple[Part, ...]:
@@ -223,11 +238,11 @@ def _make_both(turn: ResolvedTurn, clauses: Clauses, weight: float) -> tuple[tup
 
 def _make_against(turn: ResolvedTurn, pieces: tuple[str, ...]) -> tuple[Part, ...]:
     # Not centred: a picture that answers everything must not be rewarded for what it does not show.
-    return tuple(replace(_make_words(turn, piece, -UNWANTED), label=f"not {piece}", centred=False) for piece in pieces)
+    return tuple(replace(_make_words(turn, NOT + piece, -UNWANTED), centred=False) for piece in pieces)
 
 
 def _make_words(turn: ResolvedTurn, text: str, weight: float) -> Part:
-    return Part("words", turn.number, text, weight, turn.words([text])[0], centred=True)
+    return Part("words", turn.number, text, weight, centred=True)  # its vector comes when all texts are known
 
 
 def _make_picture(turn: ResolvedTurn, picture: Picture, weight: float) -> Part:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from jaxtyping import Float, Float32, Int64
 
 from viewfinder.query import Part, Query, RegionSpace
 from viewfinder.search.gallery import Gallery
-from viewfinder.search.near_scores import NearScores
+from viewfinder.search.kernels import top_k
+from viewfinder.search.near_scores import CANDIDATES, NearScores
 from viewfinder.search.own_scale import OwnJudgement, curves_for, own_features
-from viewfinder.search.scores import Scores, sum_terms, weigh_term
+from viewfinder.search.scores import Scores, score_rows, sum_plain_parts, sum_terms, weigh_term
 from viewfinder.search.turn_scores import score_turn
 from viewfinder.search.verdicts import (
     CERTAIN_NATS,
@@ -26,6 +28,9 @@ from viewfinder.wording.stop_words import content_stems
 SAME_VECTOR = 1e-5
 """Two vectors of unit length whose numbers differ by less are those of one text."""
 
+MIN_ESTIMATED = 20_000
+"""Pictures from which on what was said is compared with the best of a query of words, not with all pictures again."""
+
 
 def judge_texts(
     gallery: Gallery, texts: Sequence[str], query: Query, scores: Scores | NearScores
@@ -36,10 +41,12 @@ def judge_texts(
     texts_md = np.concatenate([gallery.encode_said(text) for text in texts])
     telling = [it for it in query.word_matches if not ((ratios := weigh_term(gallery, it)) and ratios.is_nothing)]
     adds_n = sum_terms(gallery, query, telling)
-    is_said = _is_mean_of(query, texts_md)
-    said = _reuse_scores(query, scores, adds_n) if is_said else None
+    plain = _without_written(scores, adds_n) if isinstance(scores, Scores) else None
+    is_many = plain is not None and len(gallery) >= MIN_ESTIMATED
+    is_said = not is_many and _is_mean_of(query, texts_md)
+    said = _reuse_scores(query, scores, plain) if is_said else None
     if said is None:
-        said = _score_said(gallery, texts, texts_md)
+        said = _score_said(gallery, texts, texts_md, plain if is_many and _is_words_alone(query) else None)
         if isinstance(said, NearScores) and not len(said.rows_c):  # the shards have just gone
             return None
     named = frozenset[str]()
@@ -57,16 +64,45 @@ def judge_texts(
     return replace(found, written_n=_sum_written(gallery, texts, query, adds_n))
 
 
-def _score_said(gallery: Gallery, texts: Sequence[str], texts_md: Float[np.ndarray, "m d"]) -> Scores | NearScores:
-    """The scores of what was said by itself. Those of an index are kept: an answer or a rejection says nothing new."""
+def _score_said(
+    gallery: Gallery,
+    texts: Sequence[str],
+    texts_md: Float[np.ndarray, "m d"],
+    alike: Scores | None,
+) -> Scores | NearScores:
+    """The scores of what was said by itself; `alike` are scores that are nearly the same, if any are known.
+
+    Those of a large collection are kept: an answer or a rejection says nothing new.
+    """
     if (known := gallery.memory.get(("said", *texts))) is not None:
         assert isinstance(known, NearScores)
         return known
     words = gallery.measures.scale.words
-    said = score_turn(gallery, Query((Part("words", 0, "", 1.0, texts_md.mean(axis=0), centred=True, factor=words),)))
+    query = Query((Part("words", 0, "", 1.0, texts_md.mean(axis=0), centred=True, factor=words),))
+    said = score_turn(gallery, query) if alike is None else _rescore_best(gallery, query, alike)
     if isinstance(said, NearScores) and gallery.shards is None:
         gallery.memory.put(("said", *texts), replace(said, ids=None))  # no order by id is asked of them
     return said
+
+
+def _is_words_alone(query: Query) -> bool:
+    """Whether a query is about what was said and nothing else, though it may read it otherwise (the composer's)."""
+    wanted = all(part.kind == "words" and part.centred and part.weight > 0 for part in query.parts)
+    return wanted and bool(query.parts) and not query.evidence and not isinstance(query.space, RegionSpace)
+
+
+def _rescore_best(gallery: Gallery, query: Query, alike: Scores) -> NearScores:
+    """The scores of a query of words for the pictures that are the best by others, which are nearly the same."""
+    rows_c, score = np.sort(top_k(alike.total_n, CANDIDATES)), partial(score_rows, gallery, query)
+    plain = sum_plain_parts(query)
+
+    def measure() -> tuple[float, float]:
+        from viewfinder.search.approximate import as_query  # few collections are so large
+
+        assert plain.vector_d is not None
+        return gallery.measures.moments.measure(as_query(plain.vector_d, plain.centred))
+
+    return NearScores(rows_c, score(rows_c), np.zeros(0, np.int64), len(gallery), score, measure)
 
 
 def _is_mean_of(query: Query, texts_md: Float[np.ndarray, "m d"]) -> bool:
@@ -81,13 +117,16 @@ def _is_mean_of(query: Query, texts_md: Float[np.ndarray, "m d"]) -> bool:
     return len(read) == len(texts_md) and bool(np.abs(np.stack(read) - texts_md).max() < SAME_VECTOR)
 
 
-def _reuse_scores(
-    query: Query, scores: Scores | NearScores, adds_n: Float32[np.ndarray, " n"] | None
-) -> Scores | NearScores | None:
-    """The scores of a query that is what was said, without what is written (`adds_n`); None: they do not tell."""
-    if isinstance(scores, Scores):
-        return scores if adds_n is None else replace(scores, total_n=scores.total_n - adds_n)
-    return scores if scores.is_of_all and not query.word_matches else None
+def _without_written(scores: Scores, adds_n: Float32[np.ndarray, " n"] | None) -> Scores:
+    """The scores without what is written of pictures, `adds_n`."""
+    return scores if adds_n is None else replace(scores, total_n=scores.total_n - adds_n)
+
+
+def _reuse_scores(query: Query, scores: Scores | NearScores, plain: Scores | None) -> Scores | NearScores | None:
+    """The scores of a query that is what was said, `plain` without what is written; None: they do not tell."""
+    if isinstance(scores, NearScores):
+        return scores if scores.is_of_all and not query.word_matches else None
+    return plain
 
 
 def _judge_on_own_scale(

@@ -11,7 +11,7 @@ from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.scale import BOX, Scale, find_scale, find_temperature, share_background
 from viewfinder.encoders.vectors import check_finite, check_texts
 from viewfinder.search.own_scale import OwnScale, measure_levels, measure_usual, name_sayings, read_sayings
-from viewfinder.search.samples import Samples, sample_rows
+from viewfinder.search.samples import SAMPLE, Moments, Samples, sample_rows
 from viewfinder.store.snapshot import Snapshot
 
 SCALE_SAMPLE, SCALE_VERSION = 500, 1
@@ -92,3 +92,14 @@ class Measures:
     def samples(self) -> Samples:
         """Samples on which the scores of all pictures are estimated."""
         return Samples(self._snapshot.matrix_nd, self.background_n, self._encoder.vocabulary)
+
+    @cached_property
+    def moments(self) -> Moments:
+        """Those of the large sample: mean and deviation of the scores that any vector gives all pictures."""
+
+        def compute(_: Snapshot) -> Float32[np.ndarray, "v w"]:
+            found = self.samples.measure_moments()
+            return np.vstack([found.mean_w, found.covariance_ww])
+
+        rows_vw = self._snapshot.derived(f"moments-{SAMPLE}-{name_sayings()}-{self._encoder.version}", compute)
+        return Moments(rows_vw[0], rows_vw[1:])

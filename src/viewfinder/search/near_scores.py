@@ -15,9 +15,6 @@ from viewfinder.search.verdicts import CROWD, Spread
 CANDIDATES = 1000
 """Pictures that a search of the index returns, as many as a question looks at."""
 
-SAMPLE, SMALL_SAMPLE = 65_536, 4_096
-"""Sizes of the samples of the collection: for scores that are inner products, and for all others."""
-
 
 @dataclass(frozen=True, eq=False)
 class NearScores:

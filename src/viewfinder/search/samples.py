@@ -29,8 +29,8 @@ def sample_rows(size: int, count: int) -> Int64[np.ndarray, " k"]:
 class Moments:
     """Mean and covariance of vectors with their background: they give those of the inner products with any query."""
 
-    mean_w: Float[np.ndarray, " w"]
-    covariance_ww: Float[np.ndarray, "w w"]
+    mean_w: Float32[np.ndarray, " w"]
+    covariance_ww: Float32[np.ndarray, "w w"]
 
     @staticmethod
     def of(vectors_nw: Float32[np.ndarray, "n w"]) -> Moments:
@@ -55,8 +55,7 @@ class Samples:
     ) -> None:
         self._vectors_nd, self._background_n, self._vocabulary = vectors_nd, background_n, vocabulary
 
-    @cached_property
-    def moments(self) -> Moments:
+    def measure_moments(self) -> Moments:
         """The moments of the large sample."""
         return Moments.of(self._read(sample_rows(len(self._vectors_nd), SAMPLE)))
 

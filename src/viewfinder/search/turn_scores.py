@@ -90,7 +90,7 @@ def warm_scores(gallery: Gallery) -> Gallery:
     if len(gallery):
         gallery.measures.own_scale  # noqa: B018
         if gallery.indexed is not None:
-            gallery.measures.samples.moments  # noqa: B018
+            gallery.measures.moments  # noqa: B018
     return gallery
 
 
@@ -182,7 +182,7 @@ def search_index(
 
     def measure() -> tuple[float, float]:
         if prior_n is None and is_plain and not computed:
-            return samples.moments.measure(searches[0][0])
+            return gallery.measures.moments.measure(searches[0][0])
         sample_k = _score_sample(gallery, query, query.parts)
         known_k = sum_prior(gallery, query, samples.rows_k)
         if known_k is not None:

@@ -331,10 +331,13 @@ class SentenceEncoder:
         self._cached = lru_cache(maxsize=4096)(self._encode)
 
     def __call__(self, texts: Sequence[str]) -> Float[np.ndarray, "n names"]:
-        """Unit vectors of the texts, one at a time: the 8-bit model's numbers depend on what else is in a batch."""
+        """Unit vectors of the texts, each read alone: the 8-bit model's numbers depend on what else is in a batch."""
         if not texts:
             return np.zeros((0, SENTENCE_WIDTH), np.float32)
-        return np.stack([self._cached(text) for text in texts])
+        if len(texts) == 1:
+            return self._cached(texts[0])[None]
+        with ThreadPoolExecutor(min(len(texts), count_processors())) as pool:
+            return np.stack(list(pool.map(self._cached, texts)))
 
     @cached_property
     def _known(self) -> dict[str, Float[np.ndarray, " names"]]:
