@@ -327,6 +327,10 @@ class Part:
     `holds` is for programs: the turns whose words a part is made of, each with these words; () if it holds the words
     of no particular turn, None if it comes from `turn` alone and `label` describes it fully.
 
+    `beyond`: of likeness to words or a picture counts what is above the mean of all pictures by more than so many
+    deviations; None: all of it. What is unwanted is held against pictures that show it, and not against all that have
+    a little of it.
+
     `factor` is what likeness to words or a picture is multiplied by: what brings it to the scale on which weights and
     `Query.sharpness` were chosen (`encoders/scale.py`). A gallery sets it.
 
@@ -349,6 +353,12 @@ class Part:
     centred: bool = False
     holds: tuple[tuple[int, str], ...] | None = None
     factor: float = 1.0
+    beyond: float | None = None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is likeness to words or a picture and nothing else: an inner product."""
+        return self.kind in ("words", "picture") and self.beyond is None
 
 
 @dataclass(frozen=True)

@@ -24,26 +24,31 @@ CASES = st.tuples(
     st.sampled_from(list(COLOURS)[:4]),
     st.sampled_from([-1.0, -0.5, 0.0, 0.25, 0.6, 1.0, 2.0]),
     st.booleans(),
+    st.sampled_from([None, 0.0, 1.0]),
 )
+Case = tuple[str, str, float, bool, float | None]
 
 
-def part(kind: str, said: str, weight: float = 1.0, *, turn: int = 1, centred: bool = True) -> Part:
+def part(
+    kind: str, said: str, weight: float = 1.0, *, turn: int = 1, centred: bool = True, beyond: float | None = None
+) -> Part:
     if kind == "value":
         return Part("value", turn, f"top: {said}", weight, value=("top", said))
     vector_d = ENCODER.words([said])[0]
-    return Part("words" if kind == "words" else "picture", turn, said, weight, vector_d, centred=centred)
+    return Part("words" if kind == "words" else "picture", turn, said, weight, vector_d, centred=centred, beyond=beyond)
 
 
-def query(cases: list[tuple[str, str, float, bool]]) -> Query:
+def query(cases: list[Case]) -> Query:
     parts = (
-        part(kind, said, weight, turn=at, centred=centred) for at, (kind, said, weight, centred) in enumerate(cases)
+        part(kind, said, weight, turn=at, centred=centred, beyond=beyond)
+        for at, (kind, said, weight, centred, beyond) in enumerate(cases)
     )
     return Query(tuple(parts))
 
 
 @settings(deadline=None)
 @given(st.lists(CASES, max_size=6))
-def test_what_the_parts_add_sums_to_the_score(cases: list[tuple[str, str, float, bool]]) -> None:
+def test_what_the_parts_add_sums_to_the_score(cases: list[Case]) -> None:
     asked = query(cases)
     rows = np.arange(len(GALLERY))
     shares_np = share_parts(GALLERY, asked, rows)
@@ -53,7 +58,7 @@ def test_what_the_parts_add_sums_to_the_score(cases: list[tuple[str, str, float,
 
 @settings(deadline=None)
 @given(st.lists(CASES, max_size=6))
-def test_scores_are_those_of_one_picture_and_one_part_at_a_time(cases: list[tuple[str, str, float, bool]]) -> None:
+def test_scores_are_those_of_one_picture_and_one_part_at_a_time(cases: list[Case]) -> None:
     asked = query(cases)
     weight = sum(part.weight for part in asked.parts if part.weight > 0) or 1.0
     for row in (0, 5, 15):
@@ -62,9 +67,21 @@ def test_scores_are_those_of_one_picture_and_one_part_at_a_time(cases: list[tupl
             if one.value is not None:
                 slow += one.weight * (LOOKS[row][0] == one.value[1])
             elif one.vector_d is not None:
-                likeness = float(GALLERY.snapshot.matrix_nd[row] @ one.vector_d)
-                slow += one.weight * (likeness - GALLERY.measures.background_n[row] * one.centred)
+                likeness_n = GALLERY.snapshot.matrix_nd @ one.vector_d - GALLERY.measures.background_n * one.centred
+                level = 0.0 if one.beyond is None else likeness_n.mean() + one.beyond * likeness_n.std()
+                counts = float(likeness_n[row] - level)
+                slow += one.weight * (counts if one.beyond is None else max(counts, 0.0))
         assert score_all(GALLERY, asked).total_n[row] == pytest.approx(slow / weight, abs=1e-5)
+
+
+def test_what_is_unwanted_is_held_against_pictures_that_show_it_and_no_others() -> None:
+    wanted = part("words", "red")
+    unwanted = part("words", "blue", -1.0, beyond=1.0)
+    before_n, after_n = (score_all(GALLERY, Query(parts)).total_n for parts in ((wanted,), (wanted, unwanted)))
+    with_blue_n = np.array(["blue" in look for look in LOOKS])
+    np.testing.assert_allclose(after_n[~with_blue_n], before_n[~with_blue_n], atol=1e-6)
+    both_blue = LOOKS.index(("blue", "blue"))
+    assert after_n[both_blue] < before_n[both_blue]
 
 
 def test_two_parts_that_say_the_same_count_twice() -> None:

@@ -23,9 +23,10 @@ from viewfinder.wording.replies import is_dont_know
 PICTURE, PICTURE_WITH_WORDS, WORDS_WITH_PICTURE = 1.0, 0.6, 1.0
 VALUE, CONTRAST, REST = 0.3, 0.15, 0.5
 
-UNWANTED = 0.3
-"""Weight against what is named as unwanted ("no people"). Chosen on the photographs of `choose`: more costs the wanted
-picture places on average, because what an encoder sees of one thing it sees of others as well."""
+UNWANTED, UNWANTED_BEYOND = 0.3, 1.0
+"""Weight against what is named as unwanted ("no people"), and the deviations above the mean from which likeness to it
+counts. Chosen on the photographs of `choose`: more, or less far above, costs the wanted picture places on average,
+because what an encoder sees of one thing it sees of others as well."""
 
 BESIDE_WORDS = 0.4
 """Weight of a picked picture, and of what is said with it, once the wanted one was described. Chosen on the
@@ -238,7 +239,9 @@ def _make_both(turn: ResolvedTurn, clauses: Clauses, weight: float) -> tuple[tup
 
 def _make_against(turn: ResolvedTurn, pieces: tuple[str, ...]) -> tuple[Part, ...]:
     # Not centred: a picture that answers everything must not be rewarded for what it does not show.
-    return tuple(replace(_make_words(turn, NOT + piece, -UNWANTED), centred=False) for piece in pieces)
+    return tuple(
+        replace(_make_words(turn, NOT + piece, -UNWANTED), centred=False, beyond=UNWANTED_BEYOND) for piece in pieces
+    )
 
 
 def _make_words(turn: ResolvedTurn, text: str, weight: float) -> Part:

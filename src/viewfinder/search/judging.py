@@ -97,10 +97,8 @@ def _rescore_best(gallery: Gallery, query: Query, alike: Scores) -> NearScores:
     plain = sum_plain_parts(query)
 
     def measure() -> tuple[float, float]:
-        from viewfinder.search.approximate import as_query  # few collections are so large
-
         assert plain.vector_d is not None
-        return gallery.measures.moments.measure(as_query(plain.vector_d, plain.centred))
+        return gallery.measures.measure_spread(plain.vector_d, plain.centred)
 
     return NearScores(rows_c, score(rows_c), np.zeros(0, np.int64), len(gallery), score, measure)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
-from jaxtyping import Float32
+from jaxtyping import Float, Float32
 
 from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.scale import BOX, Scale, find_scale, find_temperature, share_background
@@ -95,7 +95,7 @@ class Measures:
 
     @cached_property
     def moments(self) -> Moments:
-        """Those of the large sample: mean and deviation of the scores that any vector gives all pictures."""
+        """Those of the large sample, kept beside the snapshot."""
 
         def compute(_: Snapshot) -> Float32[np.ndarray, "v w"]:
             found = self.samples.measure_moments()
@@ -103,3 +103,9 @@ class Measures:
 
         rows_vw = self._snapshot.derived(f"moments-{SAMPLE}-{name_sayings()}-{self._encoder.version}", compute)
         return Moments(rows_vw[0], rows_vw[1:])
+
+    def measure_spread(self, vector_d: Float[np.ndarray, " d"], centred: float) -> tuple[float, float]:
+        """Mean and deviation of all pictures' likeness to a vector, less `centred` times their background."""
+        from viewfinder.search.approximate import as_query  # not in every turn
+
+        return self.moments.measure(as_query(vector_d, centred))

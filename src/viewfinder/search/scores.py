@@ -151,12 +151,12 @@ class PlainSum:
 def sum_plain_parts(query: Query) -> PlainSum:
     """A query as one scan, as far as that is possible."""
     weight = positive_weight(query)
-    plain = [part for part in query.parts if part.kind in ("words", "picture")]
+    plain = [part for part in query.parts if part.is_plain]
     vectors = [part.weight * part.factor * part.vector_d for part in plain if part.vector_d is not None]
     return PlainSum(
         vector_d=(np.sum(vectors, axis=0) / weight).astype(np.float32) if vectors else None,
         centred=sum((part.weight * part.factor for part in plain if part.centred), 0.0) / weight,
-        others=tuple(part for part in query.parts if part.kind not in ("words", "picture")),
+        others=tuple(part for part in query.parts if not part.is_plain),
     )
 
 
@@ -205,6 +205,9 @@ def measure_likeness(
         return contrast_scores(vectors_kd, part.vector_d, part.rivals_rd, temperature=temperature)
     likeness_k: Float[np.ndarray, " k"] = vectors_kd @ part.vector_d
     likeness_k = likeness_k - gallery.measures.background_n[rows] if part.centred else likeness_k
+    if part.beyond is not None and len(likeness_k):
+        mean, deviation = gallery.measures.measure_spread(part.vector_d, float(part.centred))
+        likeness_k = np.maximum(likeness_k - np.float32(mean + part.beyond * deviation), 0)
     return likeness_k if part.factor == 1.0 else likeness_k * np.float32(part.factor)
 
 

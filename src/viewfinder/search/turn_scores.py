@@ -159,7 +159,7 @@ def search_index(
     from viewfinder.search.approximate import as_query
 
     samples, plain = gallery.measures.samples, sum_plain_parts(query)
-    is_plain = all(part.kind in ("words", "picture") for part in compared) and plain.vector_d is not None
+    is_plain = all(part.is_plain for part in compared) and plain.vector_d is not None
     computed = list_computed(gallery, query)
     excluded_k, prior_n = find_excluded(gallery, query), _sum_uncompared(gallery, query)
     searches: list[tuple[Float32[np.ndarray, " w"], int]] = []
