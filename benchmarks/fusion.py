@@ -1,0 +1,245 @@
+"""Does late fusion of all shipped systems lead everywhere? Writes results/fusion.json.
+
+    python benchmarks/fusion.py DATA [--only make score fit]      # what is made or scored is skipped
+
+For every column of side_by_side.py, and for all photographs that nothing has learnt from, the shipped systems score
+all pictures after every turn. Three ways to use all of them are fitted on validation dialogues of the same columns,
+about pictures that no system has learnt from (though the weights of some were chosen on them), and in the words of
+training, where test dialogues of scenes and catalogue have others:
+
+sum      standardised scores, added with one weight a system
+gates    the same, with weights that depend on the conversation, the library, and how much each system's best stands out
+early    gates that know the conversation and the library alone, so that systems of no weight need not run
+router   for each kind of conversation the system that was best on validation
+
+Differences are to the system that is the best of a column on the test itself: a harder mark than any system that could
+be chosen before it. "left out": gates that were fitted without the validation dialogues of that column.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from freshness import RESULTS
+from fusion_data import (
+    ALL_PHOTOGRAPHS,
+    COLUMNS,
+    PARTS,
+    SMALL,
+    SYSTEMS,
+    Part,
+    make_folders,
+    mean_vectors,
+    read_column,
+    read_tasks_of,
+    score_columns,
+    score_task,
+)
+from fusion_fit import (
+    ALL,
+    BEFORE,
+    NOTHING,
+    Gates,
+    Routes,
+    Standardised,
+    choose_routes,
+    ends_of,
+    fit,
+    route,
+    standardise,
+)
+from fusion_talks import TALKS_COLUMN, Alone, Fused, Lead, score_validation_talks, talk_in_test
+from jaxtyping import Float
+from machine import describe_host
+from measuring import write_json
+from rows import SEEDS, estimate_mean
+from side_by_side import SHARED
+
+from viewfinder.encoders.starter import StarterEncoder
+from viewfinder.evaluation.pictures import load_pictures, match_pictures
+from viewfinder.evaluation.plan import load_system
+from viewfinder.evaluation.replay import RegionScorer, force_pictures
+
+TIMED = 20
+"""Dialogues of which turns are timed."""
+
+LEAST = 0.05
+"""Systems with a smaller share of the weight are left out, in a further row of gates that know enough before."""
+
+PHOTOGRAPHS = (SMALL, ALL_PHOTOGRAPHS)
+
+Way = Callable[[Standardised], Float[np.ndarray, " q"]]
+
+
+def main() -> None:
+    """Make the data, score, fit, write one file."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--work", type=Path, default=Path("runs/fusion"), help="worlds, vectors and scores")
+    parser.add_argument("--only", nargs="*", choices=("make", "score", "fit"), default=("make", "score", "fit"))
+    parser.add_argument("--columns", nargs="*", choices=tuple(COLUMNS), default=tuple(COLUMNS), help="score these")
+    given = parser.parse_args()
+    data = given.data.resolve()
+    if "make" in given.only:
+        make_folders(data, given.work)
+    if "score" in given.only:
+        score_columns(given.work, data, PARTS, given.columns)
+        if tuple(given.columns) == tuple(COLUMNS):
+            score_validation_talks(given.work)
+    if "fit" in given.only:
+        write_json(RESULTS / "fusion.json", results(given.work, data))
+
+
+def results(work: Path, data: Path) -> dict[str, Any]:
+    """All figures."""
+    validation = [one for name in (*COLUMNS, TALKS_COLUMN) if name != SMALL for one in read(work, "val", name)]
+    fitted = fit_all(validation)
+    routes = choose_routes(validation)
+    ways: dict[str, list[Way]] = {
+        **{name: [gates.hits for gates in some] for name, some in fitted.items()},
+        "early, small shares left out": [partial(gates.hits, least=LEAST) for gates in fitted["early"]],
+        "router": [lambda one: route(one, routes)],
+    }
+    columns: dict[str, Any] = {}
+    turns: dict[str, Any] = {}
+    for name in COLUMNS:
+        test = list(read(work, "test", name))
+        apart = [one for one in validation if one.column not in (name, *(PHOTOGRAPHS if name in PHOTOGRAPHS else ()))]
+        others = fit(apart, ALL, 0, fit(apart, NOTHING, 0))
+        columns[name] = figures(test, ways | {"left out": [others.hits]}, fitted)
+        if name in PHOTOGRAPHS:
+            turns[name] = by_turn(test, ways)
+        print(name, {way: found[SHARED] for way, found in columns[name]["ways"].items()}, flush=True)
+    columns[TALKS_COLUMN] = talks(work, fitted, validation, routes)
+    return {
+        "columns": columns,
+        "photographs by turn": turns,
+        "seeds": list(SEEDS),
+        "sum": {
+            system: [round(float(softplus(one.a_s[at])), 3) for one in fitted["sum"]]
+            for at, system in enumerate(SYSTEMS)
+        },
+        "ms a turn": time_turns(work, data),
+        "numbers": {name: int(some[0].a_s.size + some[0].w_sx.size) for name, some in fitted.items()},
+        "machine": describe_host(),
+    }
+
+
+def talks(
+    work: Path, fitted: Mapping[str, Sequence[Gates]], validation: Sequence[Standardised], routes: Routes
+) -> dict[str, Any]:
+    """The dialogues that every system and every way leads itself; the router keeps to the best at their end."""
+    apart = [one for one in validation if one.column != TALKS_COLUMN]
+    others = fit(apart, ALL, 0, fit(apart, NOTHING, 0))
+    leads: dict[str, list[Lead]] = {system: [Alone(system)] for system in SYSTEMS}
+    for name, some in {**fitted, "left out": [others]}.items():
+        leads[name] = [Fused(gates) for gates in some]
+    found = talk_in_test(work, leads)
+    [end] = {kind for one in validation if one.column == TALKS_COLUMN for kind in ends_of(one)}
+    alone = {system: found.pop(system)[0] for system in SYSTEMS}
+    found["router"] = alone[SYSTEMS[routes[end]]][None]
+    return {"dialogues": found["router"].shape[1], **compare(alone, found)}
+
+
+def fit_all(validation: Sequence[Standardised]) -> dict[str, list[Gates]]:
+    """The sums and gates of all seeds."""
+    sums = [fit(validation, NOTHING, seed) for seed in SEEDS]
+    found = {"sum": sums}
+    for name, known in (("gates", ALL), ("early", BEFORE)):
+        found[name] = [fit(validation, known, seed, start) for seed, start in zip(SEEDS, sums, strict=True)]
+    return found
+
+
+def read(work: Path, part: Part, name: str) -> list[Standardised]:
+    """The tasks of a column, standardised."""
+    return [standardise(name, queries, scored, mean_vectors(work)) for queries, scored in read_column(work, part, name)]
+
+
+def time_turns(work: Path, data: Path) -> dict[str, float]:
+    """Milliseconds that a turn of each system takes in dialogues about photographs, its texts encoded anew."""
+    [task], plan = read_tasks_of(ALL_PHOTOGRAPHS, "test", work, data)
+    found: dict[str, list[float]] = {system: [] for system in SYSTEMS}
+    for system in SYSTEMS:
+        encoder, retriever = StarterEncoder(), force_pictures(load_system(system))
+        pictures = load_pictures(plan, encoder, retriever)
+        known = match_pictures(task, pictures, TIMED)
+        gallery, regions = pictures.gallery(known.gallery), dict[str, RegionScorer]()
+        first, *_ = known.dialogues
+        score_task(replace(known, dialogues=(first,)), gallery, retriever, regions)  # it prepares the pictures
+        found[system] = [
+            score_task(replace(known, dialogues=(one,)), gallery, retriever, regions).ms_a_turn
+            for one in known.dialogues
+        ]
+    return {system: round(float(np.median(ms)), 1) for system, ms in found.items()}
+
+
+def last(test: Sequence[Standardised], way: Way) -> Float[np.ndarray, " c"]:
+    """What a way finds after the last turn of every dialogue."""
+    return np.concatenate([way(one)[one.queries.last_q] for one in test])
+
+
+def figures(
+    test: Sequence[Standardised], ways: Mapping[str, Sequence[Way]], fitted: Mapping[str, Sequence[Gates]]
+) -> dict[str, Any]:
+    """Every system and every way after the last turn, and the differences of the ways to the best system."""
+    alone_sc = np.concatenate([one.hits_sq[:, one.queries.last_q] for one in test], axis=1)
+    alone = dict(zip(SYSTEMS, alone_sc, strict=True))
+    found = {name: np.stack([last(test, way) for way in some]) for name, some in ways.items()}
+    shares = [
+        (weight_qs / weight_qs.sum(axis=1, keepdims=True))[one.queries.last_q]
+        for one in test
+        for weight_qs in [np.mean([gates.weights(one) for gates in fitted["early"]], axis=0)]
+    ]
+    return {
+        "dialogues": len(next(iter(alone.values()))),
+        "pictures": sorted({one.z_qsn.shape[2] for one in test}),
+        **compare(alone, found),
+        "shares": dict(zip(SYSTEMS, np.concatenate(shares).mean(axis=0).round(3).tolist(), strict=True)),
+    }
+
+
+def compare(
+    alone: Mapping[str, Float[np.ndarray, " c"]], found: Mapping[str, Float[np.ndarray, "e c"]]
+) -> dict[str, Any]:
+    """Systems, ways, and the differences of ways to the best system."""
+    best = max(alone, key=lambda system: float(alone[system].mean()))
+    return {
+        "best": best,
+        "systems": {system: estimate_mean(hits_c[None]) for system, hits_c in alone.items()},
+        "any of them": estimate_mean(np.max(list(alone.values()), axis=0)[None]),
+        "ways": {
+            name: {SHARED: estimate_mean(hits_ec), "difference": estimate_mean(hits_ec - alone[best])}
+            for name, hits_ec in found.items()
+        },
+    }
+
+
+def by_turn(test: Sequence[Standardised], ways: Mapping[str, Sequence[Way]]) -> dict[str, Any]:
+    """The composer and all ways after each turn, and the differences to the composer."""
+    [one] = test
+    turn_q = np.concatenate([np.arange(count) for count in np.bincount(one.queries.dialogue_q)])
+    composer_q = one.hits_sq[SYSTEMS.index("composer")]
+    found: dict[str, Any] = {"composer": [], **{name: [] for name in ways}}
+    for turn in range(int(turn_q.max()) + 1):
+        at_q = turn_q == turn
+        found["composer"].append({SHARED: estimate_mean(composer_q[None, at_q])})
+        for name, some in ways.items():
+            hits_ec = np.stack([way(one)[at_q] for way in some])
+            difference = estimate_mean(hits_ec - composer_q[at_q])
+            found[name].append({SHARED: estimate_mean(hits_ec), "difference": difference})
+    return found
+
+
+def softplus(value: Float[np.ndarray, "*n"]) -> Float[np.ndarray, "*n"]:
+    """ln (1 + e^value)."""
+    return np.asarray(np.logaddexp(0, value))
+
+
+if __name__ == "__main__":
+    main()
