@@ -54,7 +54,7 @@ from fusion_fit import (
     route,
     standardise,
 )
-from fusion_talks import TALKS_COLUMN, Alone, Fused, Lead, score_validation_talks, talk_in_test
+from fusion_talks import LEADERS, PEOPLE_COLUMN, Alone, Fused, Lead, score_validation_talks, talk_in_test
 from jaxtyping import Float
 from machine import describe_host
 from measuring import write_json
@@ -72,7 +72,7 @@ TIMED = 20
 LEAST = 0.05
 """Systems with a smaller share of the weight are left out, in a further row of gates that know enough before."""
 
-PHOTOGRAPHS = (SMALL, ALL_PHOTOGRAPHS)
+PHOTOGRAPHS = (SMALL, ALL_PHOTOGRAPHS, PEOPLE_COLUMN)
 
 Way = Callable[[Standardised], Float[np.ndarray, " q"]]
 
@@ -98,7 +98,7 @@ def main() -> None:
 
 def results(work: Path, data: Path) -> dict[str, Any]:
     """All figures."""
-    validation = [one for name in (*COLUMNS, TALKS_COLUMN) if name != SMALL for one in read(work, "val", name)]
+    validation = [one for name in (*COLUMNS, *LEADERS) if name != SMALL for one in read(work, "val", name)]
     fitted = fit_all(validation)
     routes = choose_routes(validation)
     ways: dict[str, list[Way]] = {
@@ -110,13 +110,13 @@ def results(work: Path, data: Path) -> dict[str, Any]:
     turns: dict[str, Any] = {}
     for name in COLUMNS:
         test = list(read(work, "test", name))
-        apart = [one for one in validation if one.column not in (name, *(PHOTOGRAPHS if name in PHOTOGRAPHS else ()))]
-        others = fit(apart, ALL, 0, fit(apart, NOTHING, 0))
+        others = fit_without(validation, name)
         columns[name] = figures(test, ways | {"left out": [others.hits]}, fitted)
         if name in PHOTOGRAPHS:
             turns[name] = by_turn(test, ways)
         print(name, {way: found[SHARED] for way, found in columns[name]["ways"].items()}, flush=True)
-    columns[TALKS_COLUMN] = talks(work, fitted, validation, routes)
+    for name in LEADERS:
+        columns[name], turns[name] = talks(name, work, fitted, validation, routes)
     return {
         "columns": columns,
         "photographs by turn": turns,
@@ -132,19 +132,42 @@ def results(work: Path, data: Path) -> dict[str, Any]:
 
 
 def talks(
-    work: Path, fitted: Mapping[str, Sequence[Gates]], validation: Sequence[Standardised], routes: Routes
-) -> dict[str, Any]:
-    """The dialogues that every system and every way leads itself; the router keeps to the best at their end."""
-    apart = [one for one in validation if one.column != TALKS_COLUMN]
-    others = fit(apart, ALL, 0, fit(apart, NOTHING, 0))
+    name: str, work: Path, fitted: Mapping[str, Sequence[Gates]], validation: Sequence[Standardised], routes: Routes
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The dialogues that every system and every way leads itself: at their end, and turn by turn against the composer.
+
+    The router keeps to the system that is its choice at the end.
+    """
+    others = fit_without(validation, name)
     leads: dict[str, list[Lead]] = {system: [Alone(system)] for system in SYSTEMS}
-    for name, some in {**fitted, "left out": [others]}.items():
-        leads[name] = [Fused(gates) for gates in some]
-    found = talk_in_test(work, leads)
-    [end] = {kind for one in validation if one.column == TALKS_COLUMN for kind in ends_of(one)}
+    for way, some in {**fitted, "left out": [others]}.items():
+        leads[way] = [Fused(gates) for gates in some]
+    found = talk_in_test(name, work, leads)
+    ends = [kind for one in validation if one.column == name for kind in ends_of(one)]
+    chosen = SYSTEMS[routes[max(set(ends), key=ends.count)]]
     alone = {system: found.pop(system)[0] for system in SYSTEMS}
-    found["router"] = alone[SYSTEMS[routes[end]]][None]
-    return {"dialogues": found["router"].shape[1], **compare(alone, found)}
+    found["router"] = alone[chosen][None]
+    ended = compare({system: hits_ct[:, -1] for system, hits_ct in alone.items()}, {
+        way: hits_ect[:, :, -1] for way, hits_ect in found.items()
+    })  # fmt: skip
+    turns = {
+        "composer": [{SHARED: estimate_mean(hits_c[None])} for hits_c in alone["composer"].T],
+        **{
+            way: [
+                {SHARED: estimate_mean(hits_ec), "difference": estimate_mean(hits_ec - composer_c)}
+                for hits_ec, composer_c in zip(np.moveaxis(hits_ect, 2, 0), alone["composer"].T, strict=True)
+            ]
+            for way, hits_ect in found.items()
+        },
+    }
+    return {"dialogues": len(alone["composer"]), **ended}, turns
+
+
+def fit_without(validation: Sequence[Standardised], name: str) -> Gates:
+    """Gates that have seen no validation dialogue of a column, of photographs none at all."""
+    without = PHOTOGRAPHS if name in PHOTOGRAPHS else (name,)
+    apart = [one for one in validation if one.column not in without]
+    return fit(apart, ALL, 0, fit(apart, NOTHING, 0))
 
 
 def fit_all(validation: Sequence[Standardised]) -> dict[str, list[Gates]]:

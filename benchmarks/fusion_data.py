@@ -1,7 +1,8 @@
 """What fusion.py measures on: the worlds of side_by_side.py, photographs, and every score of the shipped systems.
 
-Training scenes are not drawn, but for one in `DRAWN`: nothing is learnt from them here, and drawing takes most of the
-time. All else is as in the other benchmarks, so test pictures and test dialogues are those of side_by_side.py.
+Training scenes are not drawn, but for one in `DRAWN`, and there are only a few training transactions: nothing is learnt
+from them here, and they take most of the time. All else is as in the other benchmarks, so test pictures and test
+dialogues are those of side_by_side.py.
 
 Scores are kept as `work/scores/PART/COLUMN/TASK/SYSTEM.npz`, one row a query (a dialogue up to a turn), one column a
 picture; what is kept is not computed again. `about.npz` beside them says of every query what is wanted, and what the
@@ -15,6 +16,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 from unittest.mock import patch
@@ -27,10 +29,10 @@ from PIL import Image
 from remembering import RememberingEncoder
 from rows import run
 from side_by_side import READS_CAPTIONS, SHARED, TALKS, TESTS, Test, folder_name, list_test_pictures
-from trainings import make_world
 
 from viewfinder.conversation import Answer, BackTo, Like, Reject, Say, Show, Turn
 from viewfinder.data.chatsearch import read_chatsearch
+from viewfinder.data.fashionmt import Transaction
 from viewfinder.data.splits import read_photographs, split_of
 from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.evaluation import Plan, Task
@@ -45,6 +47,8 @@ from viewfinder.search.gallery import Gallery
 from viewfinder.search.scores import find_excluded, score_all
 from viewfinder.wording.modifications import parse_ordinal_reference
 from viewfinder.worlds import write_world
+from viewfinder.worlds.catalogue.items import Item
+from viewfinder.worlds.catalogue.transactions import Chain, make_transactions
 from viewfinder.worlds.drawing.draw import draw_scene
 from viewfinder.worlds.kinds import HEIGHT, WIDTH
 from viewfinder.worlds.records import file_name
@@ -53,6 +57,9 @@ from viewfinder.worlds.scene import Scene
 SCENES, SCENES_SEED = 8000, 5
 DRAWN = 40
 """One in so many training scenes is drawn: they say what the pictures of that world are like."""
+
+EXAMPLES = 12
+"""Training transactions of each setting: as many as a sheet shows."""
 
 PRODUCTS = "fashion-products"
 
@@ -63,9 +70,8 @@ PRODUCTS = "fashion-products"
 def make_folders(data: Path, work: Path) -> None:
     """Makes the worlds, the photographs and all vectors, as far as they are not there."""
     make_scenes(work / "scenes", data / PRODUCTS)
-    make_world(work / "products", data / PRODUCTS, "catalogue", 0, 1, "--pairs", "4")
-    if not (work / "cirr" / "report.json").is_file():
-        run("world", work / "cirr", "--kind", "catalogue", "--count", 0, "--sprites", data / PRODUCTS)
+    make_catalogue(work / "products", data / PRODUCTS, seed=1, language="contextual", pairs=4)
+    make_catalogue(work / "cirr", data / PRODUCTS, seed=0)
     chosen = [one for some in read_photographs(data, "choose").values() for one in some]
     write_folder(work / "chosen-photographs", [one for one in chosen if len(one.captions) >= TURNS])
     write_folder(work / "photographs", list_pictures(data)["photographs"])
@@ -88,6 +94,17 @@ def make_scenes(folder: Path, sprites: Path) -> None:
     for number in range(1, SCENES + 1):
         if not is_drawn(number):
             (folder / "images" / file_name(number)).unlink(missing_ok=True)
+
+
+def make_catalogue(folder: Path, sprites: Path, **made: Any) -> None:
+    """A catalogue of all products, of whose training transactions there are only a few: all would take an hour."""
+
+    def make_few(items: Sequence[Item], *given: Any) -> Iterator[tuple[Chain, Transaction]]:
+        return islice(make_transactions(items, *given), EXAMPLES if items and items[0].split == "train" else None)
+
+    if not (folder / "report.json").is_file():
+        with patch("viewfinder.worlds.catalogue.write.make_transactions", make_few):
+            write_world(folder, kind="catalogue", count=0, sprites=sprites, **made)
 
 
 def draw_or_not(scene: Scene) -> Image.Image:

@@ -1,19 +1,22 @@
 """Conversations that a fusion leads itself: a simulated user looks at what it shows, and says what a person would.
 
-Fashion IQ's dialogues of five turns: for validation the composer and Fashion IQ lead, and the scores of all systems are
-kept as those of recorded dialogues are (`fusion_data`); in the test every way leads its own dialogues with the same
-users, who begin with the same pictures.
+Fashion IQ's dialogues of five turns, and the mixed people of conversations.py, who describe photographs, correct and
+compare (nobody asks them anything). For validation one or two systems lead, and the scores of all are kept as those of
+recorded dialogues are (`fusion_data`); in the test every way leads its own dialogues with the same users.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+from conversations import ROUNDS, STYLES
 from fusion_data import (
+    CHOSEN,
     LIMITS,
     SYSTEMS,
     Part,
@@ -42,16 +45,24 @@ from viewfinder.search.gallery import Gallery
 from viewfinder.search.kernels import best_rows
 from viewfinder.search.scores import find_excluded
 from viewfinder.session.resolve import resolve_turn
-from viewfinder.users import SimulatedUser
+from viewfinder.users import SimulatedUser, SpeakingStyle, photo_person, read_annotations
 from viewfinder.users.base import Screen
 
 TALKS_COLUMN = "fashioniq: five turns"
-LEADERS = ("composer", "fashioniq")
+PEOPLE_COLUMN = "photographs: mixed people"
+LEADERS = {TALKS_COLUMN: ("composer", "fashioniq"), PEOPLE_COLUMN: ("composer",)}
 """Who leads the validation dialogues."""
+
+PEOPLE = 300
+"""Photographs of the test that people look for, taken evenly."""
 
 
 class Lead(Protocol):
     """Orders pictures: `systems` must have scored them before."""
+
+    @property
+    def mark(self) -> str:
+        """Tells it from others."""
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -69,6 +80,11 @@ class Alone:
     """One system leads."""
 
     system: str
+
+    @property
+    def mark(self) -> str:
+        """Its name."""
+        return self.system
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -90,7 +106,9 @@ class Hall:
     task: Task
     gallery: Gallery
     retrievers: Mapping[str, Retriever[Any]]
+    user: SimulatedUser
     means_wd: Float32[np.ndarray, "w d"]
+    hides_wanted: bool = False  # people who see what they look for would leave
     regions: dict[str, RegionScorer] = field(default_factory=dict)
 
 
@@ -104,9 +122,7 @@ class Moment:
     total_n: Float32[np.ndarray, " n"]
 
 
-def hold(
-    hall: Hall, dialogue: SearchDialogue, user: SimulatedUser, lead: Lead, also: Sequence[str] = ()
-) -> Iterator[Moment]:
+def hold(hall: Hall, dialogue: SearchDialogue, lead: Lead, also: Sequence[str] = ()) -> Iterator[Moment]:
     """One dialogue that `lead` leads; `also`: other systems that listen."""
     gallery = hall.gallery
     listening = {name: hall.retrievers[name] for name in dict.fromkeys((*lead.systems, *also))}
@@ -115,7 +131,8 @@ def hold(
     shown: tuple[str, ...] = (dialogue.first,) if dialogue.first else ()
     all_n, ids = np.arange(len(gallery)), gallery.snapshot.ids
     for number in range(hall.task.rounds):
-        turn = user.reply(dialogue.target, Screen(shown, None, number))
+        seen = tuple(key for key in shown if not (hall.hides_wanted and key == dialogue.target))
+        turn = hall.user.reply(dialogue.target, Screen(seen, None, number))
         if turn is None:
             return
         conversation, turns = conversation.then(turn), (*turns, turn)
@@ -134,53 +151,67 @@ def hold(
         yield Moment(turns, scores, outs, total_n)
 
 
-def open_halls(work: Path, part: Part) -> Iterator[tuple[Hall, SimulatedUser]]:
-    """The tasks of Fashion IQ's dialogue, one a kind of garment, each with its user."""
-    test = TESTS[TALKS_COLUMN]
-    limit = test.limit if part == "test" else LIMITS[part] // 3
-    plan = Plan(
-        system="composer", data=work / test.data, protocol=test.protocol, task=test.task, split=part, limit=limit,
-        features=work / "features" / test.data,
-    )  # fmt: skip
+def open_halls(name: str, work: Path, part: Part) -> Iterator[Hall]:
+    """The tasks of a column, each with its user: of Fashion IQ's dialogue there is one a kind of garment."""
     encoder = RememberingEncoder()
-    retrievers = {name: force_pictures(load_system(name)) for name in SYSTEMS}
+    retrievers = {system: force_pictures(load_system(system)) for system in SYSTEMS}
+    if name == PEOPLE_COLUMN:
+        folder = "photographs" if part == "test" else CHOSEN
+        limit = PEOPLE if part == "test" else LIMITS[part]
+        plan = Plan(system="composer", data=work / folder, protocol="captions", features=work / "features" / folder)
+        style = SpeakingStyle(**STYLES["mixed"])
+        person = photo_person(read_annotations(plan.data), style=style)
+        pictures = load_pictures(plan, encoder, retrievers["drilldown"])
+        for task in load_tasks(plan):
+            known = replace(match_pictures(task, pictures, limit), rounds=ROUNDS)
+            gallery = pictures.gallery(known.gallery)
+            yield Hall(known, gallery, retrievers, person, mean_vectors(work), hides_wanted=True)
+        return
+    test = TESTS[name]
+    plan = Plan(
+        system="composer", data=work / test.data, protocol=test.protocol, task=test.task, split=part,
+        limit=test.limit if part == "test" else LIMITS[part] // 3, features=work / "features" / test.data,
+    )  # fmt: skip
     pictures = load_pictures(plan, encoder, retrievers["drilldown"])
     for task in load_tasks(plan):
         speaker = choose_speaker(task, plan, load_user_of_plan(plan, encoder))
-        known = draw_first_pictures(match_pictures(task, pictures, limit), plan.seed)
-        gallery = pictures.gallery(known.gallery)
+        known = draw_first_pictures(match_pictures(task, pictures, plan.limit), plan.seed)
         assert speaker is not None, "nothing is recorded"
-        yield Hall(known, gallery, retrievers, mean_vectors(work)), speaker
+        yield Hall(known, pictures.gallery(known.gallery), retrievers, speaker, mean_vectors(work))
 
 
 def score_validation_talks(work: Path) -> None:
-    """Keeps the scores of all systems in validation dialogues that the composer and Fashion IQ lead."""
-    home = work / "scores" / "val" / folder_name(TALKS_COLUMN)
-    if (home / "done").is_file():
-        return
-    for number, (hall, user) in enumerate(open_halls(work, "val")):
-        for at, leader in enumerate(LEADERS):
-            ids = [one.id for one in hall.task.dialogues]
-            held = [list(hold(hall, one, user, Alone(leader), SYSTEMS)) for one in hall.task.dialogues]
-            moments = [(place, moment) for place, talk in enumerate(held) for moment in talk]
-            targets = [hall.gallery.row(one.target) for one in hall.task.dialogues]
-            folder = home / str(len(LEADERS) * number + at)
-            folder.mkdir(parents=True, exist_ok=True)
-            queries = Queries(
-                tuple(ids),
-                np.array([place for place, _ in moments]),
-                np.array([targets[place] for place, _ in moments]),
-                np.array([len(one.turns) == hall.task.rounds for _, one in moments]),
-                np.array([describe_conversation(one.turns) for _, one in moments], np.float32),
-                hall.gallery.snapshot.matrix_nd.mean(axis=0),
-                captions=False,
-            )
-            write_queries(folder, queries)
-            for name in SYSTEMS:
-                scores_qn = np.stack([one.scores[name] for _, one in moments])
-                write_scores(folder, name, Scored(scores_qn, np.stack([one.outs[name] for _, one in moments]), 0.0))
-            print("val", TALKS_COLUMN, hall.task.name, leader, len(moments), flush=True)
-    (home / "done").touch()
+    """Keeps the scores of all systems in validation dialogues that some of them lead."""
+    for name, leaders in LEADERS.items():
+        home = work / "scores" / "val" / folder_name(name)
+        if (home / "done").is_file():
+            continue
+        for number, hall in enumerate(open_halls(name, work, "val")):
+            for at, leader in enumerate(leaders):
+                held = [list(hold(hall, one, Alone(leader), SYSTEMS)) for one in hall.task.dialogues]
+                keep_talks(home / str(len(leaders) * number + at), hall, held)
+                print("val", name, hall.task.name, leader, len(held), flush=True)
+        (home / "done").touch()
+
+
+def keep_talks(folder: Path, hall: Hall, held: Sequence[Sequence[Moment]]) -> None:
+    """Keeps the scores of all systems in some dialogues, one for each of the task."""
+    moments = [(place, moment) for place, talk in enumerate(held) for moment in talk]
+    targets = [hall.gallery.row(one.target) for one in hall.task.dialogues]
+    ends = {id(talk[-1]) for talk in held if talk}
+    queries = Queries(
+        tuple(one.id for one in hall.task.dialogues), np.array([place for place, _ in moments]),
+        np.array([targets[place] for place, _ in moments]), np.array([id(one) in ends for _, one in moments]),
+        np.array([describe_conversation(one.turns) for _, one in moments], np.float32),
+        hall.gallery.snapshot.matrix_nd.mean(axis=0), captions=False,
+    )  # fmt: skip
+    folder.mkdir(parents=True, exist_ok=True)
+    write_queries(folder, queries)
+    for system in SYSTEMS:
+        scores_qn, out_qn = (np.stack([some[system] for some in each]) for each in (
+            [one.scores for _, one in moments], [one.outs for _, one in moments],
+        ))  # fmt: skip
+        write_scores(folder, system, Scored(scores_qn, out_qn, 0.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,6 +219,12 @@ class Fused:
     """All systems lead together."""
 
     gates: Gates
+
+    @property
+    def mark(self) -> str:
+        """A digest of its weights."""
+        numbers = self.gates.a_s.tobytes() + self.gates.w_sx.tobytes()
+        return hashlib.blake2b(numbers, digest_size=8).hexdigest()
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -208,15 +245,30 @@ class Fused:
         return total_n
 
 
-def talk_in_test(work: Path, leads: Mapping[str, Sequence[Lead]]) -> dict[str, Float[np.ndarray, "e c"]]:
-    """Whether the wanted picture is among the first ten after the last turn, for every lead in dialogues of its own."""
-    found: dict[str, list[list[float]]] = {name: [[] for _ in some] for name, some in leads.items()}
-    for hall, user in open_halls(work, "test"):
-        for name, some in leads.items():
+def talk_in_test(name: str, work: Path, leads: Mapping[str, Sequence[Lead]]) -> dict[str, Float[np.ndarray, "e c t"]]:
+    """Whether the wanted picture is among the first ten after every turn, for every lead in dialogues of its own.
+
+    What is done is kept, by the lead's weights. A dialogue that ends early keeps what it has found.
+    """
+    found: dict[str, list[list[list[float]]]] = {way: [[] for _ in some] for way, some in leads.items()}
+    for number, hall in enumerate(open_halls(name, work, "test")):
+        for way, some in leads.items():
             for seed, lead in enumerate(some):
-                for dialogue in hall.task.dialogues:
-                    *_, end = hold(hall, dialogue, user, lead)
-                    target_q, out_n = np.array([hall.gallery.row(dialogue.target)]), end.outs[lead.systems[0]]
-                    found[name][seed] += hits(end.total_n[None], target_q, out_n[None]).tolist()
-            print(TALKS_COLUMN, hall.task.name, name, np.mean(found[name]), flush=True)
-    return {name: np.array(values) for name, values in found.items()}
+                file = work / "talks" / folder_name(name) / f"{number}-{lead.mark}.npy"
+                if not file.is_file():
+                    file.parent.mkdir(parents=True, exist_ok=True)
+                    np.save(file, np.array([list(hear_out(hall, one, lead)) for one in hall.task.dialogues]))
+                found[way][seed] += np.load(file).tolist()
+            print(name, hall.task.name, way, np.mean(found[way], axis=(0, 1)).round(3), flush=True)
+    return {way: np.array(values) for way, values in found.items()}
+
+
+def hear_out(hall: Hall, dialogue: SearchDialogue, lead: Lead) -> Iterator[float]:
+    """Whether the wanted picture is among the first ten, turn by turn."""
+    target_q, found = np.array([hall.gallery.row(dialogue.target)]), 0.0
+    moments = hold(hall, dialogue, lead)
+    for _ in range(hall.task.rounds):
+        if (moment := next(moments, None)) is not None:
+            out_1n = moment.outs[lead.systems[0]][None]
+            [found] = hits(moment.total_n[None], target_q, out_1n).tolist()
+        yield found
