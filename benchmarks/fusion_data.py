@@ -12,6 +12,7 @@ gates may know of the conversation.
 from __future__ import annotations
 
 import math
+import shutil
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -73,14 +74,16 @@ def make_folders(data: Path, work: Path) -> None:
     make_catalogue(work / "products", data / PRODUCTS, seed=1, language="contextual", pairs=4)
     make_catalogue(work / "cirr", data / PRODUCTS, seed=0)
     chosen = [one for some in read_photographs(data, "choose").values() for one in some]
-    write_folder(work / "chosen-photographs", [one for one in chosen if len(one.captions) >= TURNS])
+    write_folder(work / CHOSEN, [one for one in chosen if len(one.captions) >= TURNS])
     write_folder(work / "photographs", list_pictures(data)["photographs"])
     fit = [one for name, some in read_photographs(data, "fit").items() if name.startswith("flickr8k") for one in some]
     write_folder(work / "learnt-photographs", pick_evenly(fit, 400))
-    for name in ("scenes", "products", "cirr", "chosen-photographs", "photographs", "learnt-photographs"):
+    for name in ("scenes", "products", CHOSEN, "photographs", "learnt-photographs"):
         if not ((vectors := work / "features" / name) / "manifest.json").is_file():
             run("features", work / name, "--out", vectors)
             print("vectors:", name, flush=True)
+    if not (cirr := work / "features" / "cirr").is_dir():
+        shutil.copytree(work / "features" / "products", cirr)  # links to the same photographs
     if not (work / "features" / "flickr8k" / "manifest.json").is_file():
         run("features", data / "flickr8k", "--out", work / "features" / "flickr8k")
 
@@ -160,7 +163,7 @@ def read_tasks_of(name: str, part: Part, work: Path, data: Path) -> tuple[list[T
     plan = Plan(
         system="composer", data=(data if source == "flickr8k" else work) / source, protocol=test.protocol,
         task=test.task, split="val" if validates and not column.validation else None, captions=test.captions,
-        limit=None if test.limit is None else LIMITS[part], features=work / "features" / source,
+        limit=None if test.limit is None and not validates else LIMITS[part], features=work / "features" / source,
     )  # fmt: skip
     if test.protocol == "chatsearch" and validates:  # the galleries in its folder are those of the test
         return [read_validation_chats(plan.data, test.task or "")], plan

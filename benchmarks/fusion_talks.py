@@ -53,7 +53,7 @@ PEOPLE_COLUMN = "photographs: mixed people"
 LEADERS = {TALKS_COLUMN: ("composer", "fashioniq"), PEOPLE_COLUMN: ("composer",)}
 """Who leads the validation dialogues."""
 
-PEOPLE = 300
+PEOPLE = 150
 """Photographs of the test that people look for, taken evenly."""
 
 
