@@ -54,12 +54,12 @@ from fusion_fit import (
     route,
     standardise,
 )
-from fusion_talks import LEADERS, PEOPLE_COLUMN, Alone, Fused, Lead, score_validation_talks, talk_in_test
+from fusion_talks import LED, PEOPLE_COLUMN, TALKS_COLUMN, Alone, Fused, Lead, score_validation_talks, talk_in_test
 from jaxtyping import Float
 from machine import describe_host
 from measuring import write_json
 from rows import SEEDS, estimate_mean
-from side_by_side import SHARED
+from side_by_side import SHARED, folder_name
 
 from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.evaluation.pictures import load_pictures, match_pictures
@@ -98,8 +98,8 @@ def main() -> None:
 
 def results(work: Path, data: Path) -> dict[str, Any]:
     """All figures."""
-    validation = [one for name in (*COLUMNS, *LEADERS) if name != SMALL for one in read(work, "val", name)]
-    fitted = fit_all(validation)
+    validation = [one for name in (*COLUMNS, TALKS_COLUMN) if name != SMALL for one in read(work, "val", name)]
+    fitted = fit_all(validation, work)
     routes = choose_routes(validation)
     ways: dict[str, list[Way]] = {
         **{name: [gates.hits for gates in some] for name, some in fitted.items()},
@@ -110,13 +110,16 @@ def results(work: Path, data: Path) -> dict[str, Any]:
     turns: dict[str, Any] = {}
     for name in COLUMNS:
         test = list(read(work, "test", name))
-        others = fit_without(validation, name)
+        others = fit_without(validation, name, work)
         columns[name] = figures(test, ways | {"left out": [others.hits]}, fitted)
         if name in PHOTOGRAPHS:
             turns[name] = by_turn(test, ways)
         print(name, {way: found[SHARED] for way, found in columns[name]["ways"].items()}, flush=True)
-    for name in LEADERS:
-        columns[name], turns[name] = talks(name, work, fitted, validation, routes)
+    for name in LED:
+        leading = {"early": fitted["early"]}
+        if name == TALKS_COLUMN:
+            leading["left out"] = [fit_without(validation, name, work)]
+        columns[name], turns[name] = talks(name, work, leading, validation, routes)
     return {
         "columns": columns,
         "photographs by turn": turns,
@@ -127,29 +130,34 @@ def results(work: Path, data: Path) -> dict[str, Any]:
         },
         "ms a turn": time_turns(work, data),
         "numbers": {name: int(some[0].a_s.size + some[0].w_sx.size) for name, some in fitted.items()},
+        "validation, nats": {name: [round(one.held, 4) for one in some] for name, some in fitted.items()},
         "machine": describe_host(),
     }
 
 
-def talks(
-    name: str, work: Path, fitted: Mapping[str, Sequence[Gates]], validation: Sequence[Standardised], routes: Routes
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The dialogues that every system and every way leads itself: at their end, and turn by turn against the composer.
+ALONE = {TALKS_COLUMN: ("composer", "fashioniq"), PEOPLE_COLUMN: ("composer",)}
+"""The systems that lead dialogues of their own in the test: in other columns all do."""
 
-    The router keeps to the system that is its choice at the end.
+
+def talks(
+    name: str, work: Path, leading: Mapping[str, Sequence[Gates]], validation: Sequence[Standardised], routes: Routes
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The dialogues that some systems and ways lead themselves: at their end, and turn by turn against the composer.
+
+    The router, where a kind of dialogue is known from validation, keeps to the system that is its choice at the end.
     """
-    others = fit_without(validation, name)
-    leads: dict[str, list[Lead]] = {system: [Alone(system)] for system in SYSTEMS}
-    for way, some in {**fitted, "left out": [others]}.items():
+    leads: dict[str, list[Lead]] = {system: [Alone(system)] for system in ALONE[name]}
+    for way, some in leading.items():
         leads[way] = [Fused(gates) for gates in some]
     found = talk_in_test(name, work, leads)
+    alone = {system: found.pop(system)[0] for system in ALONE[name]}
     ends = [kind for one in validation if one.column == name for kind in ends_of(one)]
-    chosen = SYSTEMS[routes[max(set(ends), key=ends.count)]]
-    alone = {system: found.pop(system)[0] for system in SYSTEMS}
-    found["router"] = alone[chosen][None]
-    ended = compare({system: hits_ct[:, -1] for system, hits_ct in alone.items()}, {
-        way: hits_ect[:, :, -1] for way, hits_ect in found.items()
-    })  # fmt: skip
+    if ends and (chosen := SYSTEMS[routes[max(set(ends), key=ends.count)]]) in alone:
+        found["router"] = alone[chosen][None]
+    ended = compare(
+        {system: hits_ct[:, -1] for system, hits_ct in alone.items()},
+        {way: hits_ect[:, :, -1] for way, hits_ect in found.items()},
+    )
     turns = {
         "composer": [{SHARED: estimate_mean(hits_c[None])} for hits_c in alone["composer"].T],
         **{
@@ -163,19 +171,34 @@ def talks(
     return {"dialogues": len(alone["composer"]), **ended}, turns
 
 
-def fit_without(validation: Sequence[Standardised], name: str) -> Gates:
+def fit_without(validation: Sequence[Standardised], name: str, work: Path) -> Gates:
     """Gates that have seen no validation dialogue of a column, of photographs none at all."""
     without = PHOTOGRAPHS if name in PHOTOGRAPHS else (name,)
     apart = [one for one in validation if one.column not in without]
-    return fit(apart, ALL, 0, fit(apart, NOTHING, 0))
+    label = "photographs" if name in PHOTOGRAPHS else folder_name(name)
+    return fit_once(work / "gates" / f"without-{label}.npz", lambda: fit(apart, BEFORE, 0))
 
 
-def fit_all(validation: Sequence[Standardised]) -> dict[str, list[Gates]]:
+def fit_once(file: Path, make: Callable[[], Gates]) -> Gates:
+    """Gates that are kept in a file, fitted if there is none."""
+    if not file.is_file():
+        gates = make()
+        file.parent.mkdir(parents=True, exist_ok=True)
+        np.savez(file, known=np.array(gates.known, dtype=str), a_s=gates.a_s, w_sx=gates.w_sx, held=gates.held)
+        print(file.stem, round(gates.held, 4), flush=True)
+    with np.load(file) as kept:
+        return Gates(tuple(map(str, kept["known"])), kept["a_s"], kept["w_sx"], float(kept["held"]))
+
+
+def fit_all(validation: Sequence[Standardised], work: Path) -> dict[str, list[Gates]]:
     """The sums and gates of all seeds."""
-    sums = [fit(validation, NOTHING, seed) for seed in SEEDS]
-    found = {"sum": sums}
-    for name, known in (("gates", ALL), ("early", BEFORE)):
-        found[name] = [fit(validation, known, seed, start) for seed, start in zip(SEEDS, sums, strict=True)]
+    home, found = work / "gates", dict[str, list[Gates]]()
+    for seed in SEEDS:
+        start = fit_once(home / f"sum-{seed}.npz", partial(fit, validation, NOTHING, seed))
+        found.setdefault("sum", []).append(start)
+        for name, known in (("gates", ALL), ("early", BEFORE)):
+            gates = fit_once(home / f"{name}-{seed}.npz", partial(fit, validation, known, seed, start))
+            found.setdefault(name, []).append(gates)
     return found
 
 

@@ -24,7 +24,10 @@ from viewfinder.metrics import expected_hits, score_bounds
 
 DEPTH = 10
 
-MOST_PICTURES, BEST_OF_EACH = 1000, 60
+MOST_QUERIES = 250
+"""Queries of a task, drawn at random, that a fit learns from, and as many that say when it stops."""
+
+MOST_PICTURES, BEST_OF_EACH = 600, 40
 """Pictures that a fit sees of a large gallery, and how many of them are the best of each system."""
 
 STEPS, PATIENCE = 400, 40
@@ -107,6 +110,7 @@ class Gates:
     known: Inputs
     a_s: Float32[np.ndarray, " s"]
     w_sx: Float32[np.ndarray, "s x"]
+    held: float = np.nan  # cross entropy on the dialogues that said when to stop, in nats
 
     def weights(self, some: Standardised) -> Float32[np.ndarray, "q s"]:
         """The weights of the systems for every query."""
@@ -148,7 +152,8 @@ def fit(some: Sequence[Standardised], known: Inputs, seed: int, start: Gates | N
         learns_q = learns_c[one.queries.dialogue_q]
         for side, chosen_q in enumerate((learns_q, ~learns_q)):
             if chosen_q.any():
-                sample = _take(one, np.flatnonzero(chosen_q), known, random)
+                rows_q = random.permutation(np.flatnonzero(chosen_q))[:MOST_QUERIES]
+                sample = _take(one, rows_q, known, random)
                 halves.setdefault(one.column, ([], []))[side].append(sample)
     width = sum(len(INPUTS[name]) for name in known)
     a_s = torch.full((len(SYSTEMS),), -1.0) if start is None else torch.tensor(start.a_s)
@@ -170,7 +175,7 @@ def fit(some: Sequence[Standardised], known: Inputs, seed: int, start: Gates | N
             best, waited = (held, a_s.detach().numpy().copy(), w_sx.detach().numpy().copy()), 0
         elif (waited := waited + 1) >= PATIENCE:
             break
-    return Gates(known, best[1], best[2])
+    return Gates(known, best[1], best[2], best[0])
 
 
 def _take(one: Standardised, rows_q: Int[np.ndarray, " q"], known: Inputs, random: np.random.Generator) -> _Sample:

@@ -1,8 +1,8 @@
 """Conversations that a fusion leads itself: a simulated user looks at what it shows, and says what a person would.
 
 Fashion IQ's dialogues of five turns, and the mixed people of conversations.py, who describe photographs, correct and
-compare (nobody asks them anything). For validation one or two systems lead, and the scores of all are kept as those of
-recorded dialogues are (`fusion_data`); in the test every way leads its own dialogues with the same users.
+compare (nobody asks them anything). For validation of the first, two systems lead, and the scores of all are kept as
+those of recorded dialogues are (`fusion_data`); in the test every way leads its own dialogues with the same users.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from typing import Any, Protocol
 import numpy as np
 from conversations import ROUNDS, STYLES
 from fusion_data import (
-    CHOSEN,
     LIMITS,
     SYSTEMS,
     Part,
@@ -50,8 +49,10 @@ from viewfinder.users.base import Screen
 
 TALKS_COLUMN = "fashioniq: five turns"
 PEOPLE_COLUMN = "photographs: mixed people"
-LEADERS = {TALKS_COLUMN: ("composer", "fashioniq"), PEOPLE_COLUMN: ("composer",)}
-"""Who leads the validation dialogues."""
+LEADERS = ("composer", "fashioniq")
+"""Who leads the validation dialogues of Fashion IQ's form; of the people there are none: nothing is fitted on them."""
+
+LED = (TALKS_COLUMN, PEOPLE_COLUMN)
 
 PEOPLE = 150
 """Photographs of the test that people look for, taken evenly."""
@@ -156,21 +157,20 @@ def open_halls(name: str, work: Path, part: Part) -> Iterator[Hall]:
     encoder = RememberingEncoder()
     retrievers = {system: force_pictures(load_system(system)) for system in SYSTEMS}
     if name == PEOPLE_COLUMN:
-        folder = "photographs" if part == "test" else CHOSEN
-        limit = PEOPLE if part == "test" else LIMITS[part]
+        folder = "photographs"
         plan = Plan(system="composer", data=work / folder, protocol="captions", features=work / "features" / folder)
         style = SpeakingStyle(**STYLES["mixed"])
         person = photo_person(read_annotations(plan.data), style=style)
         pictures = load_pictures(plan, encoder, retrievers["drilldown"])
         for task in load_tasks(plan):
-            known = replace(match_pictures(task, pictures, limit), rounds=ROUNDS)
+            known = replace(match_pictures(task, pictures, PEOPLE), rounds=ROUNDS)
             gallery = pictures.gallery(known.gallery)
             yield Hall(known, gallery, retrievers, person, mean_vectors(work), hides_wanted=True)
         return
     test = TESTS[name]
     plan = Plan(
         system="composer", data=work / test.data, protocol=test.protocol, task=test.task, split=part,
-        limit=test.limit if part == "test" else LIMITS[part] // 3, features=work / "features" / test.data,
+        limit=test.limit if part == "test" else LIMITS[part] // 6, features=work / "features" / test.data,
     )  # fmt: skip
     pictures = load_pictures(plan, encoder, retrievers["drilldown"])
     for task in load_tasks(plan):
@@ -182,16 +182,15 @@ def open_halls(name: str, work: Path, part: Part) -> Iterator[Hall]:
 
 def score_validation_talks(work: Path) -> None:
     """Keeps the scores of all systems in validation dialogues that some of them lead."""
-    for name, leaders in LEADERS.items():
-        home = work / "scores" / "val" / folder_name(name)
-        if (home / "done").is_file():
-            continue
-        for number, hall in enumerate(open_halls(name, work, "val")):
-            for at, leader in enumerate(leaders):
-                held = [list(hold(hall, one, Alone(leader), SYSTEMS)) for one in hall.task.dialogues]
-                keep_talks(home / str(len(leaders) * number + at), hall, held)
-                print("val", name, hall.task.name, leader, len(held), flush=True)
-        (home / "done").touch()
+    home = work / "scores" / "val" / folder_name(TALKS_COLUMN)
+    if (home / "done").is_file():
+        return
+    for number, hall in enumerate(open_halls(TALKS_COLUMN, work, "val")):
+        for at, leader in enumerate(LEADERS):
+            held = [list(hold(hall, one, Alone(leader), SYSTEMS)) for one in hall.task.dialogues]
+            keep_talks(home / str(len(LEADERS) * number + at), hall, held)
+            print("val", TALKS_COLUMN, hall.task.name, leader, len(held), flush=True)
+    (home / "done").touch()
 
 
 def keep_talks(folder: Path, hall: Hall, held: Sequence[Sequence[Moment]]) -> None:

@@ -31,7 +31,7 @@ def ways_table(columns: Mapping[str, Any]) -> list[str]:
 def ways_line(name: str, one: Mapping[str, Any]) -> list[str]:
     """The line of a column."""
     best = f"{one['best']} {format_tenths(one['systems'][one['best']]['mean'])}"
-    ways = [difference_cell(one["ways"][way]) for way in WAYS]
+    ways = [difference_cell(one["ways"][way]) if way in one["ways"] else "" for way in WAYS]
     return [name, best, *ways, format_tenths(one["any of them"]["mean"])]
 
 
