@@ -10,6 +10,7 @@ training, where test dialogues of scenes and catalogue have others:
 sum      standardised scores, added with one weight a system
 gates    the same, with weights that depend on the conversation, the library, and how much each system's best stands out
 early    gates that know the conversation and the library alone, so that systems of no weight need not run
+guarded  early gates without systems of small shares; in a library of photographs the composer alone
 router   for each kind of conversation the system that was best on validation
 
 Differences are to the system that is the best of a column on the test itself: a harder mark than any system that could
@@ -33,6 +34,7 @@ from fusion_data import (
     PARTS,
     SMALL,
     SYSTEMS,
+    WORLDS,
     Part,
     make_folders,
     mean_vectors,
@@ -57,7 +59,7 @@ from fusion_fit import (
 from fusion_talks import LED, PEOPLE_COLUMN, TALKS_COLUMN, Alone, Fused, Lead, score_validation_talks, talk_in_test
 from jaxtyping import Float
 from machine import describe_host
-from measuring import write_json
+from measuring import read_figures, write_json
 from rows import SEEDS, estimate_mean
 from side_by_side import SHARED, folder_name
 
@@ -104,6 +106,7 @@ def results(work: Path, data: Path) -> dict[str, Any]:
     ways: dict[str, list[Way]] = {
         **{name: [gates.hits for gates in some] for name, some in fitted.items()},
         "early, small shares left out": [partial(gates.hits, least=LEAST) for gates in fitted["early"]],
+        "guarded": [partial(guard, gates) for gates in fitted["early"]],
         "router": [lambda one: route(one, routes)],
     }
     columns: dict[str, Any] = {}
@@ -111,7 +114,7 @@ def results(work: Path, data: Path) -> dict[str, Any]:
     for name in COLUMNS:
         test = list(read(work, "test", name))
         others = fit_without(validation, name, work)
-        columns[name] = figures(test, ways | {"left out": [others.hits]}, fitted)
+        columns[name] = figures(test, ways | {"left out": [others.hits]}, fitted) | beyond_the_box(name)
         if name in PHOTOGRAPHS:
             turns[name] = by_turn(test, ways)
         print(name, {way: found[SHARED] for way, found in columns[name]["ways"].items()}, flush=True)
@@ -120,19 +123,28 @@ def results(work: Path, data: Path) -> dict[str, Any]:
         if name == TALKS_COLUMN:
             leading["left out"] = [fit_without(validation, name, work)]
         columns[name], turns[name] = talks(name, work, leading, validation, routes)
+        columns[name] |= beyond_the_box(name)
     return {
         "columns": columns,
         "photographs by turn": turns,
         "seeds": list(SEEDS),
-        "sum": {
+        "weights of the sum": {
             system: [round(float(softplus(one.a_s[at])), 3) for one in fitted["sum"]]
             for at, system in enumerate(SYSTEMS)
         },
+        "early gates": [{"a": spell(one.a_s), "W": [spell(row_x) for row_x in one.w_sx]} for one in fitted["early"]],
         "ms a turn": time_turns(work, data),
         "numbers": {name: int(some[0].a_s.size + some[0].w_sx.size) for name, some in fitted.items()},
         "validation, nats": {name: [round(one.held, 4) for one in some] for name, some in fitted.items()},
         "machine": describe_host(),
     }
+
+
+def guard(gates: Gates, one: Standardised) -> Float[np.ndarray, " q"]:
+    """What gates find without systems of small shares; in libraries of photographs the composer searches alone."""
+    if int(np.argmax(one.library_w)) == list(WORLDS).index("photographs"):
+        return np.asarray(one.hits_sq[SYSTEMS.index("composer")])
+    return gates.hits(one, LEAST)
 
 
 ALONE = {TALKS_COLUMN: ("composer", "fashioniq"), PEOPLE_COLUMN: ("composer",)}
@@ -154,6 +166,8 @@ def talks(
     ends = [kind for one in validation if one.column == name for kind in ends_of(one)]
     if ends and (chosen := SYSTEMS[routes[max(set(ends), key=ends.count)]]) in alone:
         found["router"] = alone[chosen][None]
+    if name in PHOTOGRAPHS:
+        found["guarded"] = alone["composer"][None]  # as its rule says
     ended = compare(
         {system: hits_ct[:, -1] for system, hits_ct in alone.items()},
         {way: hits_ect[:, :, -1] for way, hits_ect in found.items()},
@@ -250,6 +264,18 @@ def figures(
     }
 
 
+def beyond_the_box(name: str) -> dict[str, Any]:
+    """The best row of side_by_side.json whose weights are not shipped, if any: its dialogues are the same."""
+    rows = read_figures(RESULTS / "side_by_side.json")["systems"]
+    others = {
+        system: row["found"][name][SHARED]
+        for system, row in rows.items()
+        if row["weights"] != ["in the box"] and name in row["found"]
+    }
+    best = max(others, key=lambda system: float(others[system]["mean"]), default=None)
+    return {} if best is None else {"not in the box": {"system": best, **others[best]}}
+
+
 def compare(
     alone: Mapping[str, Float[np.ndarray, " c"]], found: Mapping[str, Float[np.ndarray, "e c"]]
 ) -> dict[str, Any]:
@@ -280,6 +306,11 @@ def by_turn(test: Sequence[Standardised], ways: Mapping[str, Sequence[Way]]) -> 
             difference = estimate_mean(hits_ec - composer_q[at_q])
             found[name].append({SHARED: estimate_mean(hits_ec), "difference": difference})
     return found
+
+
+def spell(row_n: Float[np.ndarray, " n"]) -> str:
+    """Numbers on one line."""
+    return " ".join(f"{number:.3f}" for number in row_n)
 
 
 def softplus(value: Float[np.ndarray, "*n"]) -> Float[np.ndarray, "*n"]:

@@ -8,7 +8,10 @@ from typing import Any
 from cells import format_table, format_tenths, machine_line
 from side_by_side import SHARED
 
-WAYS = ("sum", "gates", "early", "early, small shares left out", "router", "left out")
+PHOTOGRAPHS = "photographs: five captions"
+"""The test that is shown turn by turn."""
+
+WAYS = ("sum", "gates", "early", "early, small shares left out", "guarded", "router", "left out")
 """Ways, in the order of the columns."""
 
 
@@ -24,7 +27,7 @@ def fusion_parts(found: dict[str, Any]) -> dict[str, list[str]]:
 
 def ways_table(columns: Mapping[str, Any]) -> list[str]:
     """A line for each column: the best system, and how far every way is from it."""
-    head = ["column", "best system", *WAYS, "in any system's ten"]
+    head = ["column", "best system", *WAYS, "in any system's ten", "best whose weights are not shipped"]
     return format_table(head, (ways_line(name, one) for name, one in columns.items()))
 
 
@@ -32,7 +35,12 @@ def ways_line(name: str, one: Mapping[str, Any]) -> list[str]:
     """The line of a column."""
     best = f"{one['best']} {format_tenths(one['systems'][one['best']]['mean'])}"
     ways = [difference_cell(one["ways"][way]) if way in one["ways"] else "" for way in WAYS]
-    return [name, best, *ways, format_tenths(one["any of them"]["mean"])]
+    return [name, best, *ways, format_tenths(one["any of them"]["mean"]), other_cell(one.get("not in the box"))]
+
+
+def other_cell(other: Mapping[str, Any] | None) -> str:
+    """The best row of the large table whose weights are not shipped."""
+    return "" if other is None else f"{other['system']} {format_tenths(other['mean'])}"
 
 
 def difference_cell(way: Mapping[str, Any]) -> str:
@@ -44,7 +52,7 @@ def difference_cell(way: Mapping[str, Any]) -> str:
 
 def turns_table(tests: Mapping[str, Any]) -> list[str]:
     """The composer and every way after each turn of each test of photographs."""
-    [rows] = [rows for name, rows in tests.items() if name.startswith("photographs")]
+    rows = tests[PHOTOGRAPHS]
     turns = len(rows["composer"])
     lines = [
         [way, *(turn_cell(one) for one in rows[way])] for way in ("composer", *(way for way in WAYS if way in rows))
