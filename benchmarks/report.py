@@ -37,6 +37,7 @@ from report_claims import claim_parts, claims_plot, few_seeds
 from report_conversations import conversation_parts, conversations_plot, short_rows
 from report_describing import describing_parts
 from report_encoders import encoders_table
+from report_fusion import fusion_parts
 from report_mai import mai_parts
 from report_people import people_parts
 from report_scale import scale_parts, scale_plot
@@ -101,6 +102,7 @@ def make_parts(results: dict[str, dict[str, Any]], judged: Sequence[Judged]) -> 
         **talking_parts(results["chatsearcher"]),
         **photograph_talk_parts(results["talking"]),
         **side_by_side_parts(results["side_by_side"]),
+        **fusion_parts(results["fusion"]),
         **conversation_parts(results["conversations"]),
         **capacity_parts(results["capacity"]),
         **photographs_parts(results["photographs"]),

@@ -1,0 +1,322 @@
+"""Does late fusion of all shipped systems lead everywhere? Writes results/fusion.json.
+
+    python benchmarks/fusion.py DATA [--only make score fit]      # what is made or scored is skipped
+
+For every column of side_by_side.py, and for all photographs that nothing has learnt from, the shipped systems score
+all pictures after every turn. Three ways to use all of them are fitted on validation dialogues of the same columns,
+about pictures that no system has learnt from (though the weights of some were chosen on them), and in the words of
+training, where test dialogues of scenes and catalogue have others:
+
+sum      standardised scores, added with one weight a system
+gates    the same, with weights that depend on the conversation, the library, and how much each system's best stands out
+early    gates that know the conversation and the library alone, so that systems of no weight need not run
+guarded  early gates without systems of small shares; in a library of photographs the composer alone
+router   for each kind of conversation the system that was best on validation
+
+Differences are to the system that is the best of a column on the test itself: a harder mark than any system that could
+be chosen before it. "left out": gates that were fitted without the validation dialogues of that column.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from freshness import RESULTS
+from fusion_data import (
+    ALL_PHOTOGRAPHS,
+    COLUMNS,
+    PARTS,
+    SMALL,
+    SYSTEMS,
+    WORLDS,
+    Part,
+    make_folders,
+    mean_vectors,
+    read_column,
+    read_tasks_of,
+    score_columns,
+    score_task,
+)
+from fusion_fit import (
+    ALL,
+    BEFORE,
+    NOTHING,
+    Gates,
+    Routes,
+    Standardised,
+    choose_routes,
+    ends_of,
+    fit,
+    route,
+    standardise,
+)
+from fusion_talks import LED, PEOPLE_COLUMN, TALKS_COLUMN, Alone, Fused, Lead, score_validation_talks, talk_in_test
+from jaxtyping import Float
+from machine import describe_host
+from measuring import read_figures, write_json
+from rows import SEEDS, estimate_mean
+from side_by_side import SHARED, folder_name
+
+from viewfinder.encoders.starter import StarterEncoder
+from viewfinder.evaluation.pictures import load_pictures, match_pictures
+from viewfinder.evaluation.plan import load_system
+from viewfinder.evaluation.replay import RegionScorer, force_pictures
+
+TIMED = 20
+"""Dialogues of which turns are timed."""
+
+LEAST = 0.05
+"""Systems with a smaller share of the weight are left out, in a further row of gates that know enough before."""
+
+PHOTOGRAPHS = (SMALL, ALL_PHOTOGRAPHS, PEOPLE_COLUMN)
+
+Way = Callable[[Standardised], Float[np.ndarray, " q"]]
+
+
+def main() -> None:
+    """Make the data, score, fit, write one file."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--work", type=Path, default=Path("runs/fusion"), help="worlds, vectors and scores")
+    parser.add_argument("--only", nargs="*", choices=("make", "score", "fit"), default=("make", "score", "fit"))
+    parser.add_argument("--columns", nargs="*", choices=tuple(COLUMNS), default=tuple(COLUMNS), help="score these")
+    given = parser.parse_args()
+    data = given.data.resolve()
+    if "make" in given.only:
+        make_folders(data, given.work)
+    if "score" in given.only:
+        score_columns(given.work, data, PARTS, given.columns)
+        if tuple(given.columns) == tuple(COLUMNS):
+            score_validation_talks(given.work)
+    if "fit" in given.only:
+        write_json(RESULTS / "fusion.json", results(given.work, data))
+
+
+def results(work: Path, data: Path) -> dict[str, Any]:
+    """All figures."""
+    validation = [one for name in (*COLUMNS, TALKS_COLUMN) if name != SMALL for one in read(work, "val", name)]
+    fitted = fit_all(validation, work)
+    routes = choose_routes(validation)
+    ways: dict[str, list[Way]] = {
+        **{name: [gates.hits for gates in some] for name, some in fitted.items()},
+        "early, small shares left out": [partial(gates.hits, least=LEAST) for gates in fitted["early"]],
+        "guarded": [partial(guard, gates) for gates in fitted["early"]],
+        "router": [lambda one: route(one, routes)],
+    }
+    columns: dict[str, Any] = {}
+    turns: dict[str, Any] = {}
+    for name in COLUMNS:
+        test = list(read(work, "test", name))
+        others = fit_without(validation, name, work)
+        columns[name] = figures(test, ways | {"left out": [others.hits]}, fitted) | beyond_the_box(name)
+        if name in PHOTOGRAPHS:
+            turns[name] = by_turn(test, ways)
+        print(name, {way: found[SHARED] for way, found in columns[name]["ways"].items()}, flush=True)
+    for name in LED:
+        leading = {"early": fitted["early"]}
+        if name == TALKS_COLUMN:
+            leading["left out"] = [fit_without(validation, name, work)]
+        columns[name], turns[name] = talks(name, work, leading, validation, routes)
+        columns[name] |= beyond_the_box(name)
+    return {
+        "columns": columns,
+        "photographs by turn": turns,
+        "seeds": list(SEEDS),
+        "weights of the sum": {
+            system: [round(float(softplus(one.a_s[at])), 3) for one in fitted["sum"]]
+            for at, system in enumerate(SYSTEMS)
+        },
+        "early gates": [{"a": spell(one.a_s), "W": [spell(row_x) for row_x in one.w_sx]} for one in fitted["early"]],
+        "ms a turn": time_turns(work, data),
+        "numbers": {name: int(some[0].a_s.size + some[0].w_sx.size) for name, some in fitted.items()},
+        "validation, nats": {name: [round(one.held, 4) for one in some] for name, some in fitted.items()},
+        "machine": describe_host(),
+    }
+
+
+def guard(gates: Gates, one: Standardised) -> Float[np.ndarray, " q"]:
+    """What gates find without systems of small shares; in libraries of photographs the composer searches alone."""
+    if int(np.argmax(one.library_w)) == list(WORLDS).index("photographs"):
+        return np.asarray(one.hits_sq[SYSTEMS.index("composer")])
+    return gates.hits(one, LEAST)
+
+
+ALONE = {TALKS_COLUMN: ("composer", "fashioniq"), PEOPLE_COLUMN: ("composer",)}
+"""The systems that lead dialogues of their own in the test: in other columns all do."""
+
+
+def talks(
+    name: str, work: Path, leading: Mapping[str, Sequence[Gates]], validation: Sequence[Standardised], routes: Routes
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The dialogues that some systems and ways lead themselves: at their end, and turn by turn against the composer.
+
+    The router, where a kind of dialogue is known from validation, keeps to the system that is its choice at the end.
+    """
+    leads: dict[str, list[Lead]] = {system: [Alone(system)] for system in ALONE[name]}
+    for way, some in leading.items():
+        leads[way] = [Fused(gates) for gates in some]
+    found = talk_in_test(name, work, leads)
+    alone = {system: found.pop(system)[0] for system in ALONE[name]}
+    ends = [kind for one in validation if one.column == name for kind in ends_of(one)]
+    if ends and (chosen := SYSTEMS[routes[max(set(ends), key=ends.count)]]) in alone:
+        found["router"] = alone[chosen][None]
+    if name in PHOTOGRAPHS:
+        found["guarded"] = alone["composer"][None]  # as its rule says
+    ended = compare(
+        {system: hits_ct[:, -1] for system, hits_ct in alone.items()},
+        {way: hits_ect[:, :, -1] for way, hits_ect in found.items()},
+    )
+    turns = {
+        "composer": [{SHARED: estimate_mean(hits_c[None])} for hits_c in alone["composer"].T],
+        **{
+            way: [
+                {SHARED: estimate_mean(hits_ec), "difference": estimate_mean(hits_ec - composer_c)}
+                for hits_ec, composer_c in zip(np.moveaxis(hits_ect, 2, 0), alone["composer"].T, strict=True)
+            ]
+            for way, hits_ect in found.items()
+        },
+    }
+    return {"dialogues": len(alone["composer"]), **ended}, turns
+
+
+def fit_without(validation: Sequence[Standardised], name: str, work: Path) -> Gates:
+    """Gates that have seen no validation dialogue of a column, of photographs none at all."""
+    without = PHOTOGRAPHS if name in PHOTOGRAPHS else (name,)
+    apart = [one for one in validation if one.column not in without]
+    label = "photographs" if name in PHOTOGRAPHS else folder_name(name)
+    return fit_once(work / "gates" / f"without-{label}.npz", lambda: fit(apart, BEFORE, 0))
+
+
+def fit_once(file: Path, make: Callable[[], Gates]) -> Gates:
+    """Gates that are kept in a file, fitted if there is none."""
+    if not file.is_file():
+        gates = make()
+        file.parent.mkdir(parents=True, exist_ok=True)
+        np.savez(file, known=np.array(gates.known, dtype=str), a_s=gates.a_s, w_sx=gates.w_sx, held=gates.held)
+        print(file.stem, round(gates.held, 4), flush=True)
+    with np.load(file) as kept:
+        return Gates(tuple(map(str, kept["known"])), kept["a_s"], kept["w_sx"], float(kept["held"]))
+
+
+def fit_all(validation: Sequence[Standardised], work: Path) -> dict[str, list[Gates]]:
+    """The sums and gates of all seeds."""
+    home, found = work / "gates", dict[str, list[Gates]]()
+    for seed in SEEDS:
+        start = fit_once(home / f"sum-{seed}.npz", partial(fit, validation, NOTHING, seed))
+        found.setdefault("sum", []).append(start)
+        for name, known in (("gates", ALL), ("early", BEFORE)):
+            gates = fit_once(home / f"{name}-{seed}.npz", partial(fit, validation, known, seed, start))
+            found.setdefault(name, []).append(gates)
+    return found
+
+
+def read(work: Path, part: Part, name: str) -> list[Standardised]:
+    """The tasks of a column, standardised."""
+    return [standardise(name, queries, scored, mean_vectors(work)) for queries, scored in read_column(work, part, name)]
+
+
+def time_turns(work: Path, data: Path) -> dict[str, float]:
+    """Milliseconds that a turn of each system takes in dialogues about photographs, its texts encoded anew."""
+    [task], plan = read_tasks_of(ALL_PHOTOGRAPHS, "test", work, data)
+    found: dict[str, list[float]] = {system: [] for system in SYSTEMS}
+    for system in SYSTEMS:
+        encoder, retriever = StarterEncoder(), force_pictures(load_system(system))
+        pictures = load_pictures(plan, encoder, retriever)
+        known = match_pictures(task, pictures, TIMED)
+        gallery, regions = pictures.gallery(known.gallery), dict[str, RegionScorer]()
+        first, *_ = known.dialogues
+        score_task(replace(known, dialogues=(first,)), gallery, retriever, regions)  # it prepares the pictures
+        found[system] = [
+            score_task(replace(known, dialogues=(one,)), gallery, retriever, regions).ms_a_turn
+            for one in known.dialogues
+        ]
+    return {system: round(float(np.median(ms)), 1) for system, ms in found.items()}
+
+
+def last(test: Sequence[Standardised], way: Way) -> Float[np.ndarray, " c"]:
+    """What a way finds after the last turn of every dialogue."""
+    return np.concatenate([way(one)[one.queries.last_q] for one in test])
+
+
+def figures(
+    test: Sequence[Standardised], ways: Mapping[str, Sequence[Way]], fitted: Mapping[str, Sequence[Gates]]
+) -> dict[str, Any]:
+    """Every system and every way after the last turn, and the differences of the ways to the best system."""
+    alone_sc = np.concatenate([one.hits_sq[:, one.queries.last_q] for one in test], axis=1)
+    alone = dict(zip(SYSTEMS, alone_sc, strict=True))
+    found = {name: np.stack([last(test, way) for way in some]) for name, some in ways.items()}
+    shares = [
+        (weight_qs / weight_qs.sum(axis=1, keepdims=True))[one.queries.last_q]
+        for one in test
+        for weight_qs in [np.mean([gates.weights(one) for gates in fitted["early"]], axis=0)]
+    ]
+    return {
+        "dialogues": len(next(iter(alone.values()))),
+        "pictures": sorted({one.z_qsn.shape[2] for one in test}),
+        **compare(alone, found),
+        "shares": dict(zip(SYSTEMS, np.concatenate(shares).mean(axis=0).round(3).tolist(), strict=True)),
+    }
+
+
+def beyond_the_box(name: str) -> dict[str, Any]:
+    """The best row of side_by_side.json whose weights are not shipped, if any: its dialogues are the same."""
+    rows = read_figures(RESULTS / "side_by_side.json")["systems"]
+    others = {
+        system: row["found"][name][SHARED]
+        for system, row in rows.items()
+        if row["weights"] != ["in the box"] and name in row["found"]
+    }
+    best = max(others, key=lambda system: float(others[system]["mean"]), default=None)
+    return {} if best is None else {"not in the box": {"system": best, **others[best]}}
+
+
+def compare(
+    alone: Mapping[str, Float[np.ndarray, " c"]], found: Mapping[str, Float[np.ndarray, "e c"]]
+) -> dict[str, Any]:
+    """Systems, ways, and the differences of ways to the best system."""
+    best = max(alone, key=lambda system: float(alone[system].mean()))
+    return {
+        "best": best,
+        "systems": {system: estimate_mean(hits_c[None]) for system, hits_c in alone.items()},
+        "any of them": estimate_mean(np.max(list(alone.values()), axis=0)[None]),
+        "ways": {
+            name: {SHARED: estimate_mean(hits_ec), "difference": estimate_mean(hits_ec - alone[best])}
+            for name, hits_ec in found.items()
+        },
+    }
+
+
+def by_turn(test: Sequence[Standardised], ways: Mapping[str, Sequence[Way]]) -> dict[str, Any]:
+    """The composer and all ways after each turn, and the differences to the composer."""
+    [one] = test
+    turn_q = np.concatenate([np.arange(count) for count in np.bincount(one.queries.dialogue_q)])
+    composer_q = one.hits_sq[SYSTEMS.index("composer")]
+    found: dict[str, Any] = {"composer": [], **{name: [] for name in ways}}
+    for turn in range(int(turn_q.max()) + 1):
+        at_q = turn_q == turn
+        found["composer"].append({SHARED: estimate_mean(composer_q[None, at_q])})
+        for name, some in ways.items():
+            hits_ec = np.stack([way(one)[at_q] for way in some])
+            difference = estimate_mean(hits_ec - composer_q[at_q])
+            found[name].append({SHARED: estimate_mean(hits_ec), "difference": difference})
+    return found
+
+
+def spell(row_n: Float[np.ndarray, " n"]) -> str:
+    """Numbers on one line."""
+    return " ".join(f"{number:.3f}" for number in row_n)
+
+
+def softplus(value: Float[np.ndarray, "*n"]) -> Float[np.ndarray, "*n"]:
+    """ln (1 + e^value)."""
+    return np.asarray(np.logaddexp(0, value))
+
+
+if __name__ == "__main__":
+    main()

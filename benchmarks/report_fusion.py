@@ -1,0 +1,76 @@
+"""docs/systems/index.md: what late fusion of all systems finds, from fusion.json."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from cells import format_table, format_tenths, machine_line
+from side_by_side import SHARED
+
+PHOTOGRAPHS = "photographs: five captions"
+"""The test that is shown turn by turn."""
+
+WAYS = ("sum", "gates", "early", "early, small shares left out", "guarded", "router", "left out")
+"""Ways, in the order of the columns."""
+
+
+def fusion_parts(found: dict[str, Any]) -> dict[str, list[str]]:
+    """The table of all ways, that of photographs turn by turn, and the share of each system."""
+    return {
+        "fusion": ways_table(found["columns"]),
+        "fusion-turns": turns_table(found["photographs by turn"]),
+        "fusion-shares": shares_table(found["columns"], found["ms a turn"]),
+        "fusion-machine": [machine_line(found["machine"])],
+    }
+
+
+def ways_table(columns: Mapping[str, Any]) -> list[str]:
+    """A line for each column: the best system, and how far every way is from it."""
+    head = ["column", "best system", *WAYS, "in any system's ten", "best whose weights are not shipped"]
+    return format_table(head, (ways_line(name, one) for name, one in columns.items()))
+
+
+def ways_line(name: str, one: Mapping[str, Any]) -> list[str]:
+    """The line of a column."""
+    best = f"{one['best']} {format_tenths(one['systems'][one['best']]['mean'])}"
+    ways = [difference_cell(one["ways"][way]) if way in one["ways"] else "" for way in WAYS]
+    return [name, best, *ways, format_tenths(one["any of them"]["mean"]), other_cell(one.get("not in the box"))]
+
+
+def other_cell(other: Mapping[str, Any] | None) -> str:
+    """The best row of the large table whose weights are not shipped."""
+    return "" if other is None else f"{other['system']} {format_tenths(other['mean'])}"
+
+
+def difference_cell(way: Mapping[str, Any]) -> str:
+    """What a way finds, and the interval of its difference; bold where all of it is above 0."""
+    low, high = (f"{100 * way['difference'][end]:+.1f}" for end in ("low", "high"))
+    text = f"{format_tenths(way[SHARED]['mean'])} ({low} to {high})"
+    return f"**{text}**" if way["difference"]["low"] > 0 else text
+
+
+def turns_table(tests: Mapping[str, Any]) -> list[str]:
+    """The composer and every way after each turn of each test of photographs."""
+    rows = tests[PHOTOGRAPHS]
+    turns = len(rows["composer"])
+    lines = [
+        [way, *(turn_cell(one) for one in rows[way])] for way in ("composer", *(way for way in WAYS if way in rows))
+    ]
+    return format_table(["way", *(f"R@10, turn {turn + 1}" for turn in range(turns))], lines)
+
+
+def turn_cell(one: Mapping[str, Any]) -> str:
+    """What is found, with the difference to the composer, if it is another."""
+    return difference_cell(one) if "difference" in one else format_tenths(one[SHARED]["mean"])
+
+
+def shares_table(columns: Mapping[str, Any], ms_a_turn: Mapping[str, float]) -> list[str]:
+    """The share of each system in the weights of `early`, by column, and what a turn of it costs."""
+    lines = [
+        [name, *(f"{100 * share:.0f}" for share in one["shares"].values())]
+        for name, one in columns.items()
+        if "shares" in one
+    ]
+    lines.append(["ms a turn", *(f"{ms:.1f}" for ms in ms_a_turn.values())])
+    return format_table(["share of the weights, %", *ms_a_turn], lines)
