@@ -233,7 +233,7 @@ def test_two_processes_that_build_at_once_both_get_a_snapshot(store: Store) -> N
         "import sys; from pathlib import Path; import lancedb; "
         "from viewfinder.store.snapshot_files import load_snapshot as load; "
         "print('ready', flush=True); sys.stdin.readline(); "
-        f"found = load(Path({str(store.folder)!r}), 's'); print(found.ids, found.matrix_nd[:, 0].tolist())"
+        f"found = load(Path({str(store.folder)!r}), 's'); print(tuple(found.ids), found.matrix_nd[:, 0].tolist())"
     )
     command = [sys.executable, "-c", code]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}

@@ -14,13 +14,14 @@ import mmap
 import os
 import shutil
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from jaxtyping import Shaped
 
-from viewfinder.store.checksums import map_sealed, release, seal
+from viewfinder.store.checksums import checksum_file, map_sealed, release, seal
 from viewfinder.whole_files import replace_file, write_file
 
 ArrayRows = Shaped[np.ndarray, "n *row"]
@@ -34,6 +35,23 @@ def save_rows(stem: Path, rows: ArrayRows) -> None:
     with replace_file(_rows_file(stem)) as file, file.open("wb") as stream:
         piece = _write_piece(stream, rows)
     _write_list(stem, {"dtype": rows.dtype.str, "row": list(rows.shape[1:]), "pieces": [piece]})
+
+
+def fill_rows(stem: Path, shape: tuple[int, ...], dtype: Any, fill: Callable[[ArrayRows], None]) -> None:
+    """Writes an array that `fill` fills where it is mapped, in any order: it need not fit into memory.
+
+    Raises OSError, and what `fill` raises.
+    """
+    with replace_file(_rows_file(stem)) as file:
+        size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+        with file.open("wb") as stream:
+            stream.truncate(size)
+        if size:
+            mapped = np.memmap(file, dtype, "r+", shape=shape)
+            fill(mapped.view(np.ndarray))
+            mapped.flush()
+        piece = [shape[0], size, checksum_file(file)]
+    _write_list(stem, {"dtype": np.dtype(dtype).str, "row": list(shape[1:]), "pieces": [piece]})
 
 
 def link_rows(before: Path, stem: Path) -> None:

@@ -28,6 +28,7 @@ from viewfinder.pictures.pixel_hashes import split_pixel_hash
 from viewfinder.store.checksums import list_versions
 from viewfinder.store.chosen import ChosenPictures
 from viewfinder.store.growing_arrays import extend_rows, map_rows, save_rows
+from viewfinder.store.packed_ids import PackedIds
 from viewfinder.store.places import find_files
 from viewfinder.store.rows import (
     CAPTURED,
@@ -72,7 +73,7 @@ class Snapshot:
     ) -> None:
         """`file_columns`: the names of the `columns` that files fill, if they are known without reading these."""
         self.matrix_nd = matrix_nd
-        self.ids: tuple[str, ...] = tuple(table["id"].to_pylist())
+        self.ids = PackedIds(table["id"])
         self.ordered = len(self.ids) if ordered is None else ordered
         self.block_ends = (len(self.ids),) if block_ends is None else tuple(block_ends)
         self.space = space

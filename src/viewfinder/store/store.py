@@ -320,6 +320,12 @@ class Store:
         with self._tables.translating_errors():
             return {space: width for space, (_, width) in sorted(self._read_spaces().items())}
 
+    def find_width(self, space: str) -> int:
+        """The vector width of a space. Raises UnknownName: no such space."""
+        with self._tables.translating_errors():
+            self._find_table(space)
+            return int(self._read_spaces()[space][1])
+
     def read_vectors(self, space: str) -> tuple[list[str], Float16[np.ndarray, "n d"]]:
         """Sorted ids and vectors of all pictures that have one in this space. Raises UnknownName: no such space."""
         with self._tables.translating_errors():
@@ -341,6 +347,14 @@ class Store:
         with self._tables.translating_errors():
             if space in (spaces := self._read_spaces()):
                 yield from self._tables.stream(spaces[space][0], "id")
+
+    def stream_vectors(self, space: str) -> Iterator[Any]:
+        """The columns `id` and `vector` of a space, as Arrow batches in no order; ids as in `stream_vector_ids`.
+
+        Raises UnknownName: no such space.
+        """
+        with self._tables.translating_errors():
+            yield from self._tables.stream(self._find_table(space), "id", "vector")
 
     def vectors_without_picture(self) -> set[str]:
         """Ids that have a vector in a complete space, and no picture; also a batch that is just being added."""

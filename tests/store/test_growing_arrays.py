@@ -1,0 +1,22 @@
+"""Arrays that grow by rows: what is filled in place is as what is saved at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from viewfinder.store.growing_arrays import fill_rows, map_rows, save_rows
+
+
+def test_rows_that_are_filled_where_they_lie_are_as_if_they_were_saved(tmp_path: Path) -> None:
+    def fill(rows_nd: np.ndarray) -> None:
+        rows_nd[1] = (3, 4)
+        rows_nd[0] = (1, 2)
+
+    fill_rows(tmp_path / "filled", (2, 2), np.float32, fill)
+    save_rows(tmp_path / "saved", np.array([(1, 2), (3, 4)], np.float32))
+    assert map_rows(tmp_path / "filled").tolist() == [[1, 2], [3, 4]]
+    assert (tmp_path / "filled.json").read_bytes() == (tmp_path / "saved.json").read_bytes()
+    fill_rows(tmp_path / "none", (0, 2), np.float32, fill)
+    assert map_rows(tmp_path / "none").shape == (0, 2)
