@@ -223,7 +223,7 @@ def test_pictures_of_another_kind_are_measured_by_themselves_and_a_new_index_fin
     assert card.recall_added == pytest.approx(np.mean(shares), abs=0.05)
     assert card.least_recall == card.recall_added
     anew = build_index(ids, vectors_nd, background_n, asked)
-    assert anew.card.least_recall > 0.96
+    assert anew.card.least_recall > 0.95
 
 
 def test_what_went_is_not_found_and_is_not_missed_when_recall_is_measured() -> None:
