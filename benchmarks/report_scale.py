@@ -21,7 +21,11 @@ MIN_RECALL = 0.95
 """The share of the scan's ten best that the index is meant to find with every kind of turn."""
 
 
-def scale_parts(scale: dict[str, Any], capacity: dict[str, Any]) -> dict[str, list[str]]:
+CODES_AT = 64
+"""Lists looked into in the table of codes."""
+
+
+def scale_parts(scale: dict[str, Any], capacity: dict[str, Any], codes: dict[str, Any]) -> dict[str, list[str]]:
     """All parts by name."""
     sizes = dict(sorted((int(size), found) for size, found in scale["sizes"].items()))
     largest = max(size for size, found in sizes.items() if "kinds" in found)
@@ -33,7 +37,41 @@ def scale_parts(scale: dict[str, Any], capacity: dict[str, Any]) -> dict[str, li
         "scale-kinds": kinds_table(sizes, largest),
         "scale-people": people_table(capacity["people"]),
         "scale-machine": [machine_line(scale["machine"])],
+        "scale-codes": codes_tables(codes),
     }
+
+
+def codes_tables(codes: dict[str, Any]) -> list[str]:
+    """What faiss' codes find of the exact ten, and what they cost, a table a size."""
+    lines: list[str] = []
+    for size, found in codes["sizes"].items():
+        points = {
+            name: {(point["probes"], point["candidates"]): point for point in code["curve"]}
+            for name, code in found["codes"].items()
+        }
+        counts = sorted({candidates for by_point in points.values() for _, candidates in by_point})
+        head = [
+            "code",
+            "bytes a picture",
+            "mapped",
+            "coded in, s at work",
+            *(f"{count:,} scored again" for count in counts),
+        ]
+        rows = [
+            [
+                name, f"{code['bytes']:.0f}", "yes" if code["can_be_mapped"] else "no", f"{code['coded_cpu_s']:.0f}",
+                *(_code_cell(points[name][CODES_AT, count]) for count in counts),
+            ]
+            for name, code in sorted(found["codes"].items(), key=lambda item: -item[1]["bytes"])
+        ]  # fmt: skip
+        error = max(points[name][CODES_AT, count]["error"] for name in points for count in counts)
+        title = f"{int(size):,} pictures, {CODES_AT} of {found['lists']:,} lists, {found['asked']} sentences"
+        lines += [f"{title} (error of a recall: {error:.3f} or less):", "", *format_table(head, rows), ""]
+    return [*lines, machine_line(codes["machine"])]
+
+
+def _code_cell(point: dict[str, Any]) -> str:
+    return f"{point['recall']:.3f}, {point['cpu_ms']:.1f} ms"
 
 
 def likeness_table(likeness: dict[str, Any]) -> list[str]:
