@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
-from viewfinder.store.growing_arrays import fill_rows, map_rows, save_rows
+from viewfinder.store import checksums
+from viewfinder.store.growing_arrays import fill_rows, map_rows, release_rows, save_rows
 
 
 def test_rows_that_are_filled_where_they_lie_are_as_if_they_were_saved(tmp_path: Path) -> None:
@@ -20,3 +22,13 @@ def test_rows_that_are_filled_where_they_lie_are_as_if_they_were_saved(tmp_path:
     assert (tmp_path / "filled.json").read_bytes() == (tmp_path / "saved.json").read_bytes()
     fill_rows(tmp_path / "none", (0, 2), np.float32, fill)
     assert map_rows(tmp_path / "none").shape == (0, 2)
+
+
+def test_memory_that_is_given_back_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checksums, "LARGE", 0)
+    save_rows(tmp_path / "rows", np.arange(4096, dtype=np.float32).reshape(-1, 4))
+    mapped = map_rows(tmp_path / "rows")
+    release_rows(mapped)
+    release_rows(mapped[5:])
+    release_rows(np.ones((2, 2)))  # not mapped
+    assert mapped[3].tolist() == [12, 13, 14, 15] and mapped[1023, 3] == 4095

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
@@ -11,7 +12,7 @@ from viewfinder.encoders.base import Encoder
 from viewfinder.encoders.scale import BOX, Scale, find_scale, find_temperature, share_background
 from viewfinder.encoders.vectors import check_finite, check_texts
 from viewfinder.search.own_scale import OwnScale, measure_levels, measure_usual, name_sayings, read_sayings
-from viewfinder.search.samples import Samples, sample_rows
+from viewfinder.search.samples import SAMPLE, Samples, sample_rows
 from viewfinder.store.snapshot import Snapshot
 
 SCALE_SAMPLE, SCALE_VERSION = 500, 1
@@ -91,4 +92,10 @@ class Measures:
     @cached_property
     def samples(self) -> Samples:
         """Samples on which the scores of all pictures are estimated."""
-        return Samples(self._snapshot.matrix_nd, self.background_n, self._encoder.vocabulary)
+
+        def keep(compute: Callable[[], np.ndarray]) -> np.ndarray:
+            kept = self._snapshot.derived(f"moments-{name_sayings()}-{self._encoder.version}", lambda _: compute())
+            self._snapshot.note_read(SAMPLE)
+            return kept
+
+        return Samples(self._snapshot.matrix_nd, self.background_n, self._encoder.vocabulary, keep)

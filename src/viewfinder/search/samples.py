@@ -6,6 +6,7 @@ times as much.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -52,13 +53,23 @@ class Samples:
         vectors_nd: Float[np.ndarray, "n d"],
         background_n: Float32[np.ndarray, " n"],
         vocabulary: Vocabulary | None,
+        keep: Callable[[Callable[[], np.ndarray]], np.ndarray] = lambda compute: compute(),
     ) -> None:
+        """`keep`: keeps the moments that it computes, and gives them back at the next opening: reading the large sample
+        brings gigabytes of ten million mapped vectors into memory."""
         self._vectors_nd, self._background_n, self._vocabulary = vectors_nd, background_n, vocabulary
+        self._keep = keep
 
     @cached_property
     def moments(self) -> Moments:
         """The moments of the large sample."""
-        return Moments.of(self._read(sample_rows(len(self._vectors_nd), SAMPLE)))
+
+        def compute() -> np.ndarray:
+            found = Moments.of(self._read(sample_rows(len(self._vectors_nd), SAMPLE)))
+            return np.concatenate([found.mean_w[None], found.covariance_ww])
+
+        kept = np.array(self._keep(compute))
+        return Moments(kept[0], kept[1:])
 
     @cached_property
     def rows_k(self) -> Int64[np.ndarray, " k"]:

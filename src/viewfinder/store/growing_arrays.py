@@ -92,6 +92,15 @@ def map_rows(stem: Path) -> ArrayRows:
     return np.asarray(mapped.view(np.ndarray))
 
 
+def release_rows(rows: np.ndarray) -> None:
+    """Gives back the memory of a large mapped array; it is read again where it is needed. Others are left alone."""
+    base: Any = rows
+    while isinstance(base, np.ndarray):
+        base = base.base
+    if isinstance(base, mmap.mmap):
+        release(base)
+
+
 def count_rows(stem: Path) -> list[int]:
     """The number of rows of each piece. Raises OSError, ValueError."""
     return [rows for rows, _, _ in _read_list(stem)["pieces"]]
