@@ -290,12 +290,15 @@ def memory_of(data: Path, work: Path, library: Path) -> dict[str, Any]:
 
 
 def memory_here(library: Path, captions: Sequence[str]) -> dict[str, Any]:
-    """Opens a library, takes turns and returns this process's memory; `private` is what it shares with no file."""
+    """Opens a library, takes turns and returns this process's memory; `private` is what lies in no file.
+
+    Pages of files count as unique where no other process maps them, so that `uss` would depend on who else runs.
+    """
     opened = viewfinder.open(library)
     for text in captions:
         Session(opened.gallery(), Composer(), None).search(Say(text))
-    used = psutil.Process().memory_full_info()
-    return {"resident_MB": used.rss // 1_000_000, "private_MB": used.uss // 1_000_000}
+    used = psutil.Process().memory_info()
+    return {"resident_MB": used.rss // 1_000_000, "private_MB": (used.rss - used.shared) // 1_000_000}
 
 
 # -- time

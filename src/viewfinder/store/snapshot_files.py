@@ -36,7 +36,15 @@ from jaxtyping import Bool, Float32, Int64, Shaped
 
 from viewfinder.errors import LibraryError
 from viewfinder.store.checksums import map_sealed, seal, seal_file
-from viewfinder.store.growing_arrays import count_rows, extend_rows, fill_rows, link_rows, map_rows, save_rows
+from viewfinder.store.growing_arrays import (
+    count_rows,
+    extend_rows,
+    fill_rows,
+    link_rows,
+    map_rows,
+    release_rows,
+    save_rows,
+)
 from viewfinder.store.packed_ids import PackedIds
 from viewfinder.store.rows import FACTS, KNOWN, AttributeColumn, build_columns
 from viewfinder.store.snapshot import BY_BLOCK, BY_ROW, Snapshot, hold_snapshots, read_generation
@@ -58,6 +66,9 @@ MAX_ADDED_SINCE = 10_000
 MATRIX, TABLE = "matrix", "pictures-{}.arrow"
 GENERATION = "generation"
 """The file that says which state of the tables a snapshot shows: its folder's name is a hash of that."""
+
+RELEASED_EVERY = 256
+"""Batches of vectors after which those that were written need not stay in this process's memory."""
 
 _BUILDING = ".building-"
 
@@ -148,10 +159,12 @@ def _write_matrix(folder: Path, store: Store, space: str) -> Any:
     is_filled_n = np.zeros(len(ids_n), bool)
 
     def fill(matrix_nd: Float32[np.ndarray, "n d"]) -> None:
-        for batch in store.stream_vectors(space):
+        for number, batch in enumerate(store.stream_vectors(space)):
             places_k, known_b = _find_places(ids_n, batch)
             matrix_nd[places_k] = batch["vector"].flatten().to_numpy().reshape(-1, width)[known_b]
             is_filled_n[places_k] = True
+            if number % RELEASED_EVERY == 0:
+                release_rows(matrix_nd)
 
     fill_rows(folder / MATRIX, (len(ids_n), width), np.float32, fill)
     if not is_filled_n.all():

@@ -30,6 +30,7 @@ from viewfinder.encoders.base import to_file_name
 from viewfinder.errors import UnknownName
 from viewfinder.store.checksums import find_damage
 from viewfinder.store.objects import is_gone
+from viewfinder.store.packed_ids import PackedIds
 from viewfinder.store.places import place_name
 from viewfinder.store.rows import (
     Failure,
@@ -355,6 +356,18 @@ class Store:
         """
         with self._tables.translating_errors():
             yield from self._tables.stream(self._find_table(space), "id", "vector")
+
+    def find_lacking(self, space: str) -> list[str]:
+        """The ids of the pictures that have no vector in a space. Raises UnknownName: no such space."""
+        import pyarrow as pa
+
+        def read_ids(name: str) -> np.ndarray:
+            batches = [batch["id"] for batch in self._tables.stream(name, "id")]
+            return PackedIds(pa.chunked_array(batches, pa.string())).encode()
+
+        with self._tables.translating_errors():
+            lacking_n = np.setdiff1d(read_ids(PICTURES), read_ids(self._find_table(space)))
+            return [picture.decode() for picture in lacking_n.tolist()]
 
     def vectors_without_picture(self) -> set[str]:
         """Ids that have a vector in a complete space, and no picture; also a batch that is just being added."""
