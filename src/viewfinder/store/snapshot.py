@@ -50,8 +50,8 @@ from viewfinder.store.tables import FILLED, PICTURES, SPACES, TABLES, VERSIONS, 
 DERIVED, BY_ROW, BY_BLOCK = "derived-", "by-row-", "block-"
 """Prefixes of files of arrays computed from a snapshot: as a whole, with one row per picture, or from one block."""
 
-MAX_ROWS_READ = 32_768
-"""Rows of mapped vectors that are read before their memory is given back: two gigabytes at most."""
+MAX_ROWS_READ = 8192
+"""Rows of mapped vectors that are read before their memory is given back, of eight turns: some two gigabytes."""
 
 
 class Snapshot:
@@ -95,7 +95,7 @@ class Snapshot:
     def note_read(self, rows: int) -> None:
         """Says that so many rows of the matrix were read here and there.
 
-        The system maps 64 KB around each. After `MAX_ROWS_READ` the process gives that memory back: what it needs again
+        The system maps much around each, 250 KB as measured. After `MAX_ROWS_READ` the process gives that memory back: what it needs again
         is found in the system's memory of files.
         """
         self._rows_read += rows
