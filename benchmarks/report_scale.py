@@ -25,7 +25,9 @@ CODES_AT = 64
 """Lists looked into in the table of codes."""
 
 
-def scale_parts(scale: dict[str, Any], capacity: dict[str, Any], codes: dict[str, Any]) -> dict[str, list[str]]:
+def scale_parts(
+    scale: dict[str, Any], capacity: dict[str, Any], codes: dict[str, Any], large: dict[str, Any]
+) -> dict[str, list[str]]:
     """All parts by name."""
     sizes = dict(sorted((int(size), found) for size, found in scale["sizes"].items()))
     largest = max(size for size, found in sizes.items() if "kinds" in found)
@@ -38,7 +40,30 @@ def scale_parts(scale: dict[str, Any], capacity: dict[str, Any], codes: dict[str
         "scale-people": people_table(capacity["people"]),
         "scale-machine": [machine_line(scale["machine"])],
         "scale-codes": codes_tables(codes),
+        "scale-large": large_table(large),
     }
+
+
+def large_table(large: dict[str, Any]) -> list[str]:
+    """Ten million pictures, or nearly: what was aimed at, and what came out."""
+    index, opened, added = large["index"], large["open"], large["added"]
+    ready, turned = opened["steps"]["moments"], [step for name, step in opened["steps"].items() if "turns" in name]
+    probes = str(max(lists for lists in map(int, index["recall_of_captions"]) if lists <= index["probes"][0]))
+    recalls, turn = " and ".join(f"{it:.3f}" for it in index["recall"]), opened["turn"]
+    rows = [
+        ["first results, p50, p95", "40 ms, 100 ms", f"{turn['p50_ms']:.0f} ms, {turn['p95_ms']:.0f} ms"],
+        ["recall of the exact ten: words, words against a picture", "0.95", recalls],
+        [f"the same of captions, in {probes} lists", "0.95", f"{index['recall_of_captions'][probes]:.3f}"],
+        ["resident, after so many turns", "6 GB", f"{max(step['resident_MB'] for step in turned) / 1000:.1f} GB"],
+        ["of that private", "1.5 GB", f"{max(step['private_MB'] for step in turned) / 1000:.2f} GB"],
+        ["index made in (processor)", "30 min", f"{index['made_s'] / 60:.0f} min ({index['made_cpu_s'] / 60:.0f})"],
+        ["opening, ready for a turn (processor)", "3 s", f"{ready['s']:.1f} s ({ready['cpu_s']:.1f})"],
+        *(
+            ["a thousand more: stored and visible", "5 s", f"{each['stored_s'] + each['shown_s']:.1f} s"]
+            for each in added[-1:]
+        ),
+    ]  # fmt: skip
+    return [*format_table(["", "aim", "measured"], rows), "", machine_line(large["machine"])]
 
 
 def codes_tables(codes: dict[str, Any]) -> list[str]:

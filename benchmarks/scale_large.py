@@ -2,7 +2,7 @@
 
     python benchmarks/scale_large.py DATA --work FOLDER --only index         # 6 GB of disk, 2 GB of memory
     python benchmarks/scale_large.py DATA --work FOLDER --only library       # 40 GB of disk, 10 GB of memory, hours
-    python benchmarks/scale_large.py DATA --work FOLDER --only open
+    python benchmarks/scale_large.py DATA --work FOLDER --only open added
 
 `index` makes one of mapped vectors (`scale_vectors`), without a library, and notes processor time, the most private
 memory, and recall: on its card, and of captions that people wrote for photographs on which nothing was fitted.
@@ -36,8 +36,10 @@ from viewfinder.byte_cache import ByteCache
 from viewfinder.conversation import Say
 from viewfinder.encoders.scale import BOX
 from viewfinder.encoders.starter import StarterEncoder
+from viewfinder.library import Library
 from viewfinder.retrievers import Composer
 from viewfinder.search.approximate import (
+    ApproximateIndex,
     Queries,
     as_query,
     build_index,
@@ -51,11 +53,15 @@ from viewfinder.search.index_files import AGAINST, BESIDE, QUERIES, WORDS, read_
 from viewfinder.search.indexed_pictures import IndexedPictures
 from viewfinder.session.session import Session
 from viewfinder.store.packed_ids import PackedIds
+from viewfinder.store.rows import FileRecord, PictureRow
 from viewfinder.store.snapshot_files import find_snapshot, load_snapshot
 
 SIZE = 10_000_000
 ASKED = 300
 """Captions for which the index is asked, and turns taken."""
+
+ADDED = 1000
+"""Pictures that come at once to a library that is there."""
 
 PROBES = (16, 32, 64, 128)
 BLOCK = 65_536
@@ -221,12 +227,54 @@ def measure_opening(given: argparse.Namespace) -> dict[str, Any]:
     }
 
 
+def measure_adding(given: argparse.Namespace) -> list[dict[str, float]]:
+    """Seconds until a thousand more pictures are stored, and until turns see them, twice in one process.
+
+    The first time it also reads the tables, to compare their checksums.
+    """
+    folder = given.work / str(given.size) / "library"
+    library = viewfinder.open(folder)
+    encoder, found = library.encoder, []
+    index = read_index(folder, encoder.version, load_snapshot(folder, encoder.version).matrix_nd.shape[1])
+    assert index is not None
+    for seed in (library.store.count(), library.store.count() + 1):
+        vectors_nd = np.random.default_rng(seed).standard_normal((ADDED, len(encoder.words(["a dog"])[0])), np.float32)
+        vectors_nd /= np.linalg.norm(vectors_nd, axis=1, keepdims=True)
+        rows = [
+            PictureRow(f"{seed:012x}{at:020x}", (FileRecord(f"/nowhere/{at}.jpg", 1, 1),), 224, 224, "JPEG", 1)
+            for at in range(ADDED)
+        ]
+        _, stored_ms, _ = time_call_and_cores(library.store.add, rows, {encoder.version: vectors_nd})
+        _, shown_ms, worked_ms = time_call_and_cores(show_pictures, library, index)
+        found.append(
+            {
+                "stored_s": round(stored_ms / 1000, 1),
+                "shown_s": round(shown_ms / 1000, 1),
+                "shown_cpu_s": round(worked_ms / 1000, 1),
+            }
+        )
+    return found
+
+
+def show_pictures(library: Library, index: ApproximateIndex) -> None:
+    """All that a turn over the newest snapshot waits for."""
+    gallery = Gallery(load_snapshot(library.folder, library.encoder.version), library.encoder)
+    gallery.indexed = IndexedPictures(index, gallery.snapshot.ids)
+    gallery.measures.own_scale  # noqa: B018
+    gallery.measures.samples.moments  # noqa: B018
+
+
 def _quantiles(times: list[float]) -> dict[str, float]:
     times_t: Float32[np.ndarray, " t"] = np.asarray(times, np.float32)
     return {"p50_ms": round(float(np.median(times_t)), 1), "p95_ms": round(float(np.quantile(times_t, 0.95)), 1)}
 
 
-PARTS = {"index": measure_index_alone, "library": make_library, "open": measure_opening}
+PARTS: dict[str, Callable[[argparse.Namespace], Any]] = {
+    "index": measure_index_alone,
+    "library": make_library,
+    "open": measure_opening,
+    "added": measure_adding,
+}
 
 
 if __name__ == "__main__":

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from zlib import crc32
 
 import numpy as np
 import pytest
 
-from viewfinder.store import checksums
-from viewfinder.store.growing_arrays import fill_rows, map_rows, release_rows, save_rows
+from viewfinder.store import checksums, growing_arrays
+from viewfinder.store.growing_arrays import extend_rows, fill_rows, map_rows, release_rows, save_rows
 
 
 def test_rows_that_are_filled_where_they_lie_are_as_if_they_were_saved(tmp_path: Path) -> None:
@@ -32,3 +33,15 @@ def test_memory_that_is_given_back_is_read_again(tmp_path: Path, monkeypatch: py
     release_rows(mapped[5:])
     release_rows(np.ones((2, 2)))  # not mapped
     assert mapped[3].tolist() == [12, 13, 14, 15] and mapped[1023, 3] == 4095
+
+
+def test_what_was_checked_is_not_read_again_when_rows_are_appended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save_rows(tmp_path / "rows", np.ones((3, 2), np.float32))
+    map_rows(tmp_path / "rows")
+    extend_rows(tmp_path / "rows", np.zeros((2, 2), np.float32))
+    read: list[int] = []
+    monkeypatch.setattr(growing_arrays.zlib, "crc32", lambda content, *_: read.append(len(content)) or crc32(content))
+    assert map_rows(tmp_path / "rows").tolist() == [[1, 1]] * 3 + [[0, 0]] * 2
+    assert 24 not in read and 16 in read  # 3 rows of 8 bytes were known, 2 were not

@@ -9,6 +9,7 @@ earlier one still sees the rows of the earlier list.
 
 from __future__ import annotations
 
+import itertools
 import json
 import mmap
 import os
@@ -71,8 +72,12 @@ def extend_rows(stem: Path, rows: ArrayRows) -> None:
     end = sum(size for _, size, _ in known["pieces"])
     if _rows_file(stem).stat().st_size != end:  # another state appended rows: the file is now its own
         _copy_beginning(_rows_file(stem), end)
+    before = _list_marks(_rows_file(stem), known["pieces"])
     with _rows_file(stem).open("ab") as stream:
         known["pieces"].append(_write_piece(stream, rows))
+    # What was checked before is what it was, though the file was changed since: not all of it is read again.
+    after = _list_marks(_rows_file(stem), known["pieces"])
+    _verified.update(now for was, now in zip(before, after, strict=False) if was in _verified)
     _write_list(stem, known)
 
 
@@ -108,9 +113,8 @@ def count_rows(stem: Path) -> list[int]:
 
 def _verify_pieces(file: Path, content: memoryview, pieces: list[list[int]]) -> bool:
     """Compares the checksums of pieces that were not compared before; returns whether there were any."""
-    status, begin, has_read = file.stat(), 0, False
-    for _, size, checksum in pieces:
-        mark = (status.st_ino, status.st_mtime_ns, begin, checksum)
+    begin, has_read = 0, False
+    for mark, (_, size, checksum) in zip(_list_marks(file, pieces), pieces, strict=True):
         if mark not in _verified:
             if zlib.crc32(content[begin : begin + size]) != checksum:
                 raise ValueError(f"{file}: damaged")
@@ -118,6 +122,13 @@ def _verify_pieces(file: Path, content: memoryview, pieces: list[list[int]]) -> 
             has_read = True
         begin += size
     return has_read
+
+
+def _list_marks(file: Path, pieces: list[list[int]]) -> list[tuple[int, int, int, int]]:
+    """What pieces are remembered by once they were checked."""
+    status, begins = file.stat(), [0, *itertools.accumulate(size for _, size, _ in pieces)]
+    checksums = (checksum for _, _, checksum in pieces)
+    return [(status.st_ino, status.st_mtime_ns, *mark) for mark in zip(begins, checksums, strict=False)]
 
 
 def _write_piece(stream: Any, rows: ArrayRows) -> list[int]:

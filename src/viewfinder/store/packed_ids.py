@@ -73,15 +73,9 @@ class PackedIds(Sequence[str]):
         return tuple, (list(self),)  # another process has no part of the file that is mapped here
 
     def encode(self) -> Shaped[np.ndarray, " n"]:
-        """All as an array of bytes. Where they are equally long it is the bytes of the file, and nothing is copied."""
-        widths = {width for ends_p, _ in self._pieces for width in np.unique(np.diff(ends_p)).tolist()}
-        if len(widths) != 1 or widths == {0}:
-            return np.asarray([picture.encode() for picture in self], dtype=np.bytes_)
-        width = widths.pop()
-        parts = [
-            np.frombuffer(content, f"S{width}", len(ends_p) - 1, int(ends_p[0])) for ends_p, content in self._pieces
-        ]
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+        """All as an array of bytes. Those of one length, in one piece, are the bytes of the file, and not copied."""
+        parts = [_encode_piece(ends_p, content) for ends_p, content in self._pieces]
+        return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, "S1"), *parts])
 
     def _read(self, first: int, end: int) -> Iterator[str]:
         """The ids of these rows, some at a time."""
@@ -92,3 +86,11 @@ class PackedIds(Sequence[str]):
                 text = bytes(content[ends[0] : ends[-1]])
                 for one, other in pairwise(ends):
                     yield str(text[one - ends[0] : other - ends[0]], "utf-8")
+
+
+def _encode_piece(ends_p: np.ndarray, content: memoryview) -> Shaped[np.ndarray, " p"]:
+    """The texts of one piece as an array of bytes."""
+    widths = np.unique(np.diff(ends_p))
+    if len(widths) == 1 and widths[0] > 0:
+        return np.frombuffer(content, f"S{widths[0]}", len(ends_p) - 1, int(ends_p[0]))
+    return np.asarray([bytes(content[start:end]) for start, end in pairwise(ends_p.tolist())], dtype=np.bytes_)

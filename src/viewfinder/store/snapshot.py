@@ -95,8 +95,8 @@ class Snapshot:
     def note_read(self, rows: int) -> None:
         """Says that so many rows of the matrix were read here and there.
 
-        The system maps much around each, 250 KB as measured. After `MAX_ROWS_READ` the process gives that memory back: what it needs again
-        is found in the system's memory of files.
+        The system maps much around each, 250 KB as measured. After `MAX_ROWS_READ` the process gives that memory back:
+        what it needs again is found in the system's memory of files.
         """
         self._rows_read += rows
         if self._rows_read >= MAX_ROWS_READ:
