@@ -106,7 +106,7 @@ def make_parts(results: dict[str, dict[str, Any]], judged: Sequence[Judged]) -> 
         **conversation_parts(results["conversations"]),
         **capacity_parts(results["capacity"]),
         **photographs_parts(results["photographs"]),
-        **scale_parts(results["scale"], results["capacity"]),
+        **scale_parts(results["scale"], results["capacity"], results["index_codes"], results["scale_large"]),
         "drilldown-rows": drilldown_table(drilldown["rows"]),
         "drilldown-turns": turns_table(drilldown["rows"]),
         "drilldown-rates": rates_table(drilldown["validation recall by learning rate"]),

@@ -21,7 +21,13 @@ MIN_RECALL = 0.95
 """The share of the scan's ten best that the index is meant to find with every kind of turn."""
 
 
-def scale_parts(scale: dict[str, Any], capacity: dict[str, Any]) -> dict[str, list[str]]:
+CODES_AT = 64
+"""Lists looked into in the table of codes."""
+
+
+def scale_parts(
+    scale: dict[str, Any], capacity: dict[str, Any], codes: dict[str, Any], large: dict[str, Any]
+) -> dict[str, list[str]]:
     """All parts by name."""
     sizes = dict(sorted((int(size), found) for size, found in scale["sizes"].items()))
     largest = max(size for size, found in sizes.items() if "kinds" in found)
@@ -33,7 +39,64 @@ def scale_parts(scale: dict[str, Any], capacity: dict[str, Any]) -> dict[str, li
         "scale-kinds": kinds_table(sizes, largest),
         "scale-people": people_table(capacity["people"]),
         "scale-machine": [machine_line(scale["machine"])],
+        "scale-codes": codes_tables(codes),
+        "scale-large": large_table(large),
     }
+
+
+def large_table(large: dict[str, Any]) -> list[str]:
+    """Ten million pictures, or nearly: what was aimed at, and what came out."""
+    index, opened, added = large["index"], large["open"], large["added"]
+    ready, turned = opened["steps"]["moments"], [step for name, step in opened["steps"].items() if "turns" in name]
+    probes = str(max(lists for lists in map(int, index["recall_of_captions"]) if lists <= index["probes"][0]))
+    recalls, turn = " and ".join(f"{it:.3f}" for it in index["recall"]), opened["turn"]
+    rows = [
+        ["first results, p50, p95", "40 ms, 100 ms", f"{turn['p50_ms']:.0f} ms, {turn['p95_ms']:.0f} ms"],
+        ["recall of the exact ten: words, words against a picture", "0.95", recalls],
+        [f"the same of captions, in {probes} lists", "0.95", f"{index['recall_of_captions'][probes]:.3f}"],
+        ["resident, after so many turns", "6 GB", f"{max(step['resident_MB'] for step in turned) / 1000:.1f} GB"],
+        ["of that private", "1.5 GB", f"{max(step['private_MB'] for step in turned) / 1000:.2f} GB"],
+        ["index made in (processor)", "30 min", f"{index['made_s'] / 60:.0f} min ({index['made_cpu_s'] / 60:.0f})"],
+        ["opening, ready for a turn (processor)", "3 s", f"{ready['s']:.1f} s ({ready['cpu_s']:.1f})"],
+        *(
+            ["a thousand more: stored and visible", "5 s", f"{each['stored_s'] + each['shown_s']:.1f} s"]
+            for each in added[-1:]
+        ),
+    ]  # fmt: skip
+    return [*format_table(["", "aim", "measured"], rows), "", machine_line(large["machine"])]
+
+
+def codes_tables(codes: dict[str, Any]) -> list[str]:
+    """What faiss' codes find of the exact ten, and what they cost, a table a size."""
+    lines: list[str] = []
+    for size, found in codes["sizes"].items():
+        points = {
+            name: {(point["probes"], point["candidates"]): point for point in code["curve"]}
+            for name, code in found["codes"].items()
+        }
+        counts = sorted({candidates for by_point in points.values() for _, candidates in by_point})
+        head = [
+            "code",
+            "bytes a picture",
+            "mapped",
+            "coded in, s at work",
+            *(f"{count:,} scored again" for count in counts),
+        ]
+        rows = [
+            [
+                name, f"{code['bytes']:.0f}", "yes" if code["can_be_mapped"] else "no", f"{code['coded_cpu_s']:.0f}",
+                *(_code_cell(points[name][CODES_AT, count]) for count in counts),
+            ]
+            for name, code in sorted(found["codes"].items(), key=lambda item: -item[1]["bytes"])
+        ]  # fmt: skip
+        error = max(points[name][CODES_AT, count]["error"] for name in points for count in counts)
+        title = f"{int(size):,} pictures, {CODES_AT} of {found['lists']:,} lists, {found['asked']} sentences"
+        lines += [f"{title} (error of a recall: {error:.3f} or less):", "", *format_table(head, rows), ""]
+    return [*lines, machine_line(codes["machine"])]
+
+
+def _code_cell(point: dict[str, Any]) -> str:
+    return f"{point['recall']:.3f}, {point['cpu_ms']:.1f} ms"
 
 
 def likeness_table(likeness: dict[str, Any]) -> list[str]:

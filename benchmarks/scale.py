@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import psutil
 from freshness import RESULTS
-from jaxtyping import Bool, Float32
+from jaxtyping import Bool, Float16
 from measuring import read_figures, time_call, time_call_and_cores, write_figures
 from scale_others import OTHERS
 from scale_snapshot import measure_snapshot
@@ -52,6 +52,13 @@ SIZES = (10_000, 50_000, 200_000, 1_000_000)
 
 MAX_BUT_PICTURES = 200_000
 """Pictures up to which "but red" is compared with a scan, which takes ten seconds a million."""
+
+
+MAX_COLUMNS_PICTURES = 3_000_000
+"""Pictures up to which a library has all columns of `SHARES`; a larger one has the two of a tenth."""
+
+MADE_AT_ONCE = 20_000
+"""Pictures that come into a library at once."""
 
 
 def main() -> None:
@@ -106,19 +113,20 @@ def main() -> None:
         print(size, json.dumps(found, indent=1), flush=True)
 
 
-def open_library(vectors_nd: Float32[np.ndarray, "n d"], folder: Path) -> Library:
-    """A library of pictures that are vectors and catalogue columns, with no files behind them; made once."""
+def open_library(vectors_nd: Float16[np.ndarray, "n d"], folder: Path) -> Library:
+    """A library of pictures that are vectors and catalogue columns, with no files behind them; made once, resumable."""
     library = viewfinder.open(folder / "library")
     if (folder / "made").exists():
         return library
     flags = columns_of(vectors_nd)
-    for start in range(0, len(vectors_nd), 20_000):
+    first = library.store.count() if any(library.folder.glob("tables/pictures.lance")) else 0
+    for start in range(first, len(vectors_nd), MADE_AT_ONCE):
         rows = [
             PictureRow(
                 f"{at:032x}", (FileRecord(f"/nowhere/{at}.jpg", 1, 1),), 224, 224, "JPEG", 1,
                 attributes={name: ("yes" if has_n[at] else "no",) for name, has_n in flags.items()},
             )
-            for at in range(start, min(start + 20_000, len(vectors_nd)))
+            for at in range(start, min(start + MADE_AT_ONCE, len(vectors_nd)))
         ]  # fmt: skip
         library.store.add(rows, {library.encoder.version: vectors_nd[start : start + len(rows)]})
     library.switch(library.encoder.version, None)
@@ -126,13 +134,17 @@ def open_library(vectors_nd: Float32[np.ndarray, "n d"], folder: Path) -> Librar
     return library
 
 
-def columns_of(vectors_nd: Float32[np.ndarray, "n d"]) -> dict[str, Bool[np.ndarray, " n"]]:
+def columns_of(vectors_nd: Float16[np.ndarray, "n d"]) -> dict[str, Bool[np.ndarray, " n"]]:
     """Which pictures have the value of each column: at random, and those nearest to a direction."""
     rng = np.random.default_rng(0)
     found: dict[str, Bool[np.ndarray, " n"]] = {}
     for name, share in SHARES.items():
+        if len(vectors_nd) > MAX_COLUMNS_PICTURES and name != "tenth":
+            continue
         found[name] = rng.random(len(vectors_nd)) < share
-        likeness_n = vectors_nd @ vectors_nd[rng.integers(len(vectors_nd), size=20)].mean(axis=0)
+        middle_d = np.asarray(vectors_nd[rng.integers(len(vectors_nd), size=20)], np.float32).mean(axis=0)
+        blocks = (vectors_nd[start : start + MADE_AT_ONCE] for start in range(0, len(vectors_nd), MADE_AT_ONCE))
+        likeness_n = np.concatenate([np.asarray(block_bd, np.float32) @ middle_d for block_bd in blocks])
         found[f"{name} alike"] = likeness_n >= np.quantile(likeness_n, 1 - share)
     return found
 
@@ -278,12 +290,15 @@ def memory_of(data: Path, work: Path, library: Path) -> dict[str, Any]:
 
 
 def memory_here(library: Path, captions: Sequence[str]) -> dict[str, Any]:
-    """Opens a library, takes turns and returns this process's memory; `private` is what it shares with no file."""
+    """Opens a library, takes turns and returns this process's memory; `private` is what lies in no file.
+
+    Pages of files count as unique where no other process maps them, so that `uss` would depend on who else runs.
+    """
     opened = viewfinder.open(library)
     for text in captions:
         Session(opened.gallery(), Composer(), None).search(Say(text))
-    used = psutil.Process().memory_full_info()
-    return {"resident_MB": used.rss // 1_000_000, "private_MB": used.uss // 1_000_000}
+    used = psutil.Process().memory_info()
+    return {"resident_MB": used.rss // 1_000_000, "private_MB": (used.rss - used.shared) // 1_000_000}
 
 
 # -- time

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float32, Int64
+from jaxtyping import Float16, Float32, Int64
 
 from viewfinder.data.splits import part_of, read_photographs
 from viewfinder.encoders import Encoder
@@ -137,17 +137,23 @@ def describe_likeness(photos: Photographs, texts_md: Float32[np.ndarray, "m d"])
     return found, recipe
 
 
-def make_vectors(photos: Photographs, recipe: VectorRecipe, count: int, work: Path) -> Float32[np.ndarray, "n d"]:
-    """`count` new vectors, mapped from a file in `work` that is made once."""
-    file = work / f"made-{count}-{recipe.share:.4f}.npy"
+def make_vectors(photos: Photographs, recipe: VectorRecipe, count: int, work: Path) -> Float16[np.ndarray, "n d"]:
+    """`count` new vectors in half precision, as a library stores them, mapped from a file that is made once."""
+    stem = work / f"made-{count}-{recipe.share:.4f}"
+    made = grow(photos.vectors_nd, recipe.near_nk, count, recipe.share, SEED + 2)
+    return write_parts(stem, np.float16, (count, photos.vectors_nd.shape[1]), made)
+
+
+def write_parts(stem: Path, dtype: Any, shape: tuple[int, ...], blocks: Iterator[np.ndarray]) -> np.ndarray:
+    """An array, mapped from a file that is written block by block, once."""
+    file = stem.with_name(f"{stem.name}.npy")
     if not file.exists():
-        beside = file.with_suffix(".part.npy")
-        made_nd = np.lib.format.open_memmap(beside, "w+", np.float32, (count, photos.vectors_nd.shape[1]))
-        start = 0
-        for block_bd in grow(photos.vectors_nd, recipe.near_nk, count, recipe.share, SEED + 2):
-            made_nd[start : start + len(block_bd)] = block_bd
-            start += len(block_bd)
-        made_nd.flush()
+        beside = stem.with_name(f"{stem.name}.part.npy")
+        with beside.open("wb") as stream:
+            header = {"descr": np.dtype(dtype).str, "fortran_order": False, "shape": shape}
+            np.lib.format.write_array_header_1_0(stream, header)
+            for block in blocks:
+                stream.write(np.ascontiguousarray(block, dtype).data)
         beside.replace(file)
     return np.asarray(np.load(file, mmap_mode="r"))
 

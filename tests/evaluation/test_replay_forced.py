@@ -31,7 +31,7 @@ class Wondering:
 
 def task() -> Task:
     dialogue = SearchDialogue("one", f"p{TARGET:03}", SAID)
-    return Task("test", "", "all", GALLERY.snapshot.ids, (dialogue,), ("R@1",), rounds=2)
+    return Task("test", "", "all", tuple(GALLERY.snapshot.ids), (dialogue,), ("R@1",), rounds=2)
 
 
 def ranks(table: RankTable) -> list[float]:

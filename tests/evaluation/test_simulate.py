@@ -28,7 +28,9 @@ TARGET = LOOKS.index(("red", "blue"))
 
 
 def task(*dialogues: SearchDialogue, rounds: int = 6, interviews: bool = True) -> Task:
-    return Task("chatir", "", "test", GALLERY.snapshot.ids, dialogues, ("R@1",), rounds=rounds, interviews=interviews)
+    return Task(
+        "chatir", "", "test", tuple(GALLERY.snapshot.ids), dialogues, ("R@1",), rounds=rounds, interviews=interviews
+    )
 
 
 def about(picture: int, said: str) -> SearchDialogue:

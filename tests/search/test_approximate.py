@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +24,7 @@ from viewfinder.search.approximate import (
     with_background,
 )
 from viewfinder.search.indexed_pictures import IndexedPictures, split_layers, spread_rows
-from viewfinder.search.samples import Moments
+from viewfinder.search.samples import Moments, Samples
 
 faiss = pytest.importorskip("faiss", reason="the extra `scale` is not installed")
 
@@ -223,7 +224,7 @@ def test_pictures_of_another_kind_are_measured_by_themselves_and_a_new_index_fin
     assert card.recall_added == pytest.approx(np.mean(shares), abs=0.05)
     assert card.least_recall == card.recall_added
     anew = build_index(ids, vectors_nd, background_n, asked)
-    assert anew.card.least_recall > 0.96
+    assert anew.card.least_recall > 0.95
 
 
 def test_what_went_is_not_found_and_is_not_missed_when_recall_is_measured() -> None:
@@ -232,3 +233,18 @@ def test_what_went_is_not_found_and_is_not_missed_when_recall_is_measured() -> N
     card = measure_index(INDEX, row_s, VECTORS_ND[100:], BACKGROUND_N[100:], ASKED)
     assert card.recall > 0.95
     assert card.queries == (60, "pictures")
+
+
+def test_moments_that_are_kept_are_those_that_are_computed() -> None:
+    kept: list[np.ndarray] = []
+
+    def keep(compute: Callable[[], np.ndarray]) -> np.ndarray:
+        kept.append(compute())
+        return kept[0]
+
+    samples = [
+        Samples(VECTORS_ND, BACKGROUND_N, None, way) for way in (lambda compute: compute(), keep, lambda _: kept[0])
+    ]
+    query_w = as_query(VECTORS_ND[7], 1.0)
+    measured = [sample.moments.measure(query_w) for sample in samples]
+    assert measured[0] == measured[1] == measured[2]

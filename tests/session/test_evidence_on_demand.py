@@ -51,7 +51,7 @@ def gallery(*, indexed: bool) -> Gallery:
     made = Pictures(tuple(f"{at:05}" for at in range(COUNT)), vectors(), encoder()).gallery()
     found = Gallery(made.snapshot, made.encoder, match_words=True)
     if indexed:
-        index = build_index(made.snapshot.ids, vectors(), found.measures.background_n, queries_like(found, count=60))
+        index = build_index(made.snapshot.ids, vectors(), found.measures.background_n, queries_like(found, count=240))
         found.indexed = IndexedPictures(index, made.snapshot.ids)
     return found
 

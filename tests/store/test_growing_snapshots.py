@@ -178,7 +178,7 @@ def test_derived_rows_are_computed_for_the_added_pictures_alone(store: Store) ->
     seen: list[tuple[str, ...]] = []
 
     def first_numbers(found: Snapshot) -> np.ndarray:
-        seen.append(found.ids)
+        seen.append(tuple(found.ids))
         return found.matrix_nd[:, 0].copy()
 
     load_snapshot(store.folder, "s").derived("first", first_numbers, by_row=True)
@@ -238,7 +238,7 @@ def test_the_words_of_a_block_are_read_once_and_joined_with_those_of_later_ones(
     seen: list[tuple[str, ...]] = []
 
     def entries(found: Snapshot) -> np.ndarray:
-        seen.append(found.ids)
+        seen.append(tuple(found.ids))
         return build_entries(found)
 
     def files_after(*names: str) -> set[str]:

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from viewfinder.errors import LibraryError, NotALibrary, UnknownName
+from viewfinder.store import snapshot
 from viewfinder.store.rows import FileRecord, PictureRow
 from viewfinder.store.snapshot import Snapshot, find_newest_version, read_generation
 from viewfinder.store.snapshot_files import load_snapshot
@@ -233,7 +234,7 @@ def test_two_processes_that_build_at_once_both_get_a_snapshot(store: Store) -> N
         "import sys; from pathlib import Path; import lancedb; "
         "from viewfinder.store.snapshot_files import load_snapshot as load; "
         "print('ready', flush=True); sys.stdin.readline(); "
-        f"found = load(Path({str(store.folder)!r}), 's'); print(found.ids, found.matrix_nd[:, 0].tolist())"
+        f"found = load(Path({str(store.folder)!r}), 's'); print(tuple(found.ids), found.matrix_nd[:, 0].tolist())"
     )
     command = [sys.executable, "-c", code]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
@@ -257,3 +258,12 @@ def test_damaged_tables_are_an_error_and_no_endless_attempt(store: Store) -> Non
         file.write_bytes(b"not lance")
     with pytest.raises(LibraryError, match=r"is damaged .*`viewfinder repair"):
         load_snapshot(store.folder, "s")
+
+
+def test_memory_of_vectors_is_given_back_after_many_were_read(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    found, released = load_snapshot(store.folder, "s"), list[int]()
+    monkeypatch.setattr(snapshot, "MAX_ROWS_READ", 10)
+    monkeypatch.setattr(snapshot, "release_rows", lambda rows: released.append(len(rows)))
+    for _ in range(5):
+        found.note_read(4)
+    assert released == [3]

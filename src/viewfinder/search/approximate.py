@@ -2,8 +2,9 @@
 
 Every plain query is one inner product: its vector with a picture's, less its `centred` share times the picture's
 background. So the background is one more number of every vector, and one index serves words and pictures. It is faiss'
-IVF with 8 bits per number: vectors near each other lie in one list, and a query looks into the lists nearest to it. The
-caller scores what it finds again, exactly.
+IVF with two bits per number (RaBitQ): vectors near each other lie in one list, and a query looks into the lists nearest
+to it. Two bits rank roughly: of a thousand candidates, which the caller scores again exactly, the best ten are those of
+eight bits (`benchmarks/index_codes.py`). Their range is learnt of no picture, so later ones may be of another kind.
 
 How many lists are looked into is measured, not assumed: `IndexCard` has the recall on queries other than those on which
 the number was chosen. Lists suit the pictures for which they were chosen, so pictures that came later are measured by
@@ -18,7 +19,7 @@ import os
 import struct
 import sys
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -27,14 +28,19 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int64, Shaped
 
+from viewfinder.store.packed_ids import PackedIds
+
 WIDTH_STEP = 16
 """faiss compares this many numbers of a code at once: vectors are padded with zeros."""
 
 MAX_ADDED_AT_ONCE = 65_536
 """Pictures added to an index at once."""
 
-TRAINED_ON = 64
-"""Pictures per list on which the lists are chosen."""
+TRAINED_ON, ROUNDS = 64, 10
+"""Pictures per list on which the lists are chosen, and how often they are moved to the middle of theirs."""
+
+COMPARED_AT_ONCE = 1024
+"""Pictures whose nearest lists are found at once: their products stay in the processor's cache."""
 
 ENOUGH_RECALL = 0.98
 """The share of the ten best pictures that an index must find on the queries on which its number of lists is chosen."""
@@ -45,7 +51,13 @@ PROBES_STEP = 1.4
 READ_AT_ONCE, ZIP_HEADER = 1 << 22, 30
 """Bytes of an entry that are read at once while its checksum is compared, and those that stand before its name."""
 
-VERSION = 2
+BITS, QUERY_BITS = 2, 8
+"""Bits of each number of a picture, and of a query (faiss' default is 4)."""
+
+WRITTEN_AT_ONCE = 1 << 20
+"""Bytes of an index that are written at once."""
+
+VERSION = 3
 """The version of saved indexes: one of another version is made anew."""
 
 MEASURED_AT = 10
@@ -129,11 +141,89 @@ class Queries:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class Lists:
+    """faiss' lists of vectors that are rotated at random: their bits suit vectors in which no number is special.
+
+    The rotation is kept with them: another machine may compute another one of the same seed.
+    """
+
+    index: Any
+    rotation_ww: Float32[np.ndarray, "w w"]
+    middles_lw: Float32[np.ndarray, "l w"]
+
+    @staticmethod
+    def of(sample_kw: Float32[np.ndarray, "k w"], lists: int, seed: int) -> Lists:
+        """Empty lists, chosen for these vectors."""
+        import faiss
+
+        rng = np.random.default_rng(seed)
+        width = sample_kw.shape[1]
+        turned_ww = np.asarray(np.linalg.qr(rng.standard_normal((width, width)))[0], np.float32)
+        turned_kw = np.ascontiguousarray(sample_kw @ turned_ww)
+        middles_lw = choose_middles(turned_kw, lists, rng)
+        coarse = faiss.IndexFlatIP(width)
+        coarse.add(middles_lw)
+        made = faiss.IndexIVFRaBitQ(coarse, width, lists, faiss.METRIC_INNER_PRODUCT, True, BITS)
+        made.train(turned_kw)
+        return Lists(made, turned_ww, middles_lw)
+
+    def add(self, vectors_nw: Float32[np.ndarray, "n w"]) -> None:
+        """Adds vectors, a block at a time."""
+        import faiss
+
+        for start in range(0, len(vectors_nw), MAX_ADDED_AT_ONCE):
+            block_bw = self._turn(vectors_nw[start : start + MAX_ADDED_AT_ONCE])
+            list_b = nearest_middles(block_bw, self.middles_lw)
+            self.index.add_core(len(block_bw), faiss.swig_ptr(block_bw), None, faiss.swig_ptr(list_b))
+
+    def search(
+        self, queries_mw: Float32[np.ndarray, "m w"], count: int, probes: int, selector: Any = None
+    ) -> Int64[np.ndarray, "m k"]:
+        """Slots of about the best for every query, looked for in so many lists; -1 where there are no more."""
+        import faiss
+
+        settings: Any = faiss.IVFRaBitQSearchParameters()  # with a filter, faiss forgets what was set before
+        settings.nprobe, settings.qb = probes, QUERY_BITS
+        if selector is not None:
+            settings.sel = selector
+        _, slots_mk = self.index.search(self._turn(queries_mw), count, params=settings)
+        return np.asarray(slots_mk)
+
+    def _turn(self, vectors_nw: Float32[np.ndarray, "n w"]) -> Float32[np.ndarray, "n w"]:
+        return np.ascontiguousarray(vectors_nw @ self.rotation_ww)
+
+
+def choose_middles(
+    sample_kw: Float32[np.ndarray, "k w"], lists: int, rng: np.random.Generator
+) -> Float32[np.ndarray, "l w"]:
+    """Middles of lists, of length 1, such that these vectors lie near the middle of theirs (spherical k-means)."""
+    middles_lw = sample_kw[np.sort(rng.choice(len(sample_kw), lists, replace=False))]
+    for _ in range(ROUNDS):
+        list_k = nearest_middles(sample_kw, middles_lw)
+        order_k = np.argsort(list_k, kind="stable")
+        held, first = np.unique(list_k[order_k], return_index=True)
+        # A list that is nearest to none begins anew at one of the vectors.
+        middles_lw = sample_kw[rng.choice(len(sample_kw), lists)]
+        middles_lw[held] = np.add.reduceat(sample_kw[order_k], first, axis=0)
+        middles_lw /= np.maximum(np.linalg.norm(middles_lw, axis=1, keepdims=True), 1e-12)
+    return middles_lw
+
+
+def nearest_middles(
+    vectors_nw: Float32[np.ndarray, "n w"], middles_lw: Float32[np.ndarray, "l w"]
+) -> Int64[np.ndarray, " n"]:
+    """The list of the largest inner product for every vector; faiss' own way takes longer (`findings/`)."""
+    starts = range(0, len(vectors_nw), COMPARED_AT_ONCE)
+    found = [(vectors_nw[start : start + COMPARED_AT_ONCE] @ middles_lw.T).argmax(axis=1) for start in starts]
+    return np.concatenate([np.empty(0, np.int64), *found])
+
+
 class ApproximateIndex:
     """Pictures by slot, in the order in which they were added; `ids` are theirs."""
 
-    def __init__(self, index: Any, ids_s: Shaped[np.ndarray, " s"], card: IndexCard) -> None:
-        self._index = index
+    def __init__(self, lists: Lists, ids_s: Shaped[np.ndarray, " s"], card: IndexCard) -> None:
+        self.lists = lists
         self.ids_s = ids_s
         self.card = card
 
@@ -156,26 +246,26 @@ class ApproximateIndex:
         import faiss
 
         probes = min(deeper * (self.card.probes_against if against else self.card.probes), self.card.lists)
-        params = _search_parameters(nprobe=probes)
+        selector = None
         if allowed_s is not None:
             # If few are allowed, the best of them lie in lists further away.
             share = max(float(allowed_s.mean()), 1e-6)
             probes = min(math.ceil(probes / math.sqrt(share)), self.card.lists)
             bits = np.packbits(allowed_s, bitorder="little")
             selector = faiss.IDSelectorBitmap(len(allowed_s), faiss.swig_ptr(bits))
-            params = _search_parameters(nprobe=probes, sel=selector)
-        _, slots_1k = self._index.search(query_w[None], count, params=params)
+        slots_1k = self.lists.search(query_w[None], count, probes, selector)
         return np.asarray(slots_1k[0][slots_1k[0] >= 0])
 
     def add(self, ids: Sequence[str], vectors_nw: Float32[np.ndarray, "n w"]) -> None:
         """Adds pictures to the existing lists. No search may run meanwhile."""
-        for start in range(0, len(ids), MAX_ADDED_AT_ONCE):
-            self._index.add(vectors_nw[start : start + MAX_ADDED_AT_ONCE])
+        self.lists.add(vectors_nw)
         self.ids_s = np.concatenate([self.ids_s, encode_ids(ids)])
 
 
 def encode_ids(ids: Sequence[str]) -> Shaped[np.ndarray, " s"]:
-    """Ids as an array that takes a third of the memory and sorts in the same order."""
+    """Ids as an array that takes a third of the memory and sorts in the same order; mapped if a snapshot's are."""
+    if isinstance(ids, PackedIds):
+        return ids.encode()
     return np.asarray([picture.encode() for picture in ids], dtype=np.bytes_)
 
 
@@ -208,24 +298,16 @@ def build_index(
     lists: int | None = None,
     seed: int = 0,
 ) -> ApproximateIndex:
-    """An index of all pictures.
+    """An index of all pictures; they are read a block at a time, so that mapped ones need not fit into memory.
 
     Recall is measured on the queries; half of them choose how many lists are looked into: so many that queries like the
     pictures added last find as much as others. At least four are needed, two of either sort.
     """
-    import faiss
-
     rng = np.random.default_rng(seed)
     count = len(matrix_nd)
     lists = max(round(math.sqrt(count)), 1) if lists is None else lists
     sample_k = np.sort(rng.choice(count, min(count, lists * TRAINED_ON), replace=False))
-    width = queries.vectors_mw.shape[1]
-    made = faiss.IndexIVFScalarQuantizer(
-        faiss.IndexFlatIP(width), width, lists, faiss.ScalarQuantizer.QT_8bit, faiss.METRIC_INNER_PRODUCT
-    )
-    made.cp.niter, made.cp.seed = 10, seed + 1
-    made.cp.max_points_per_centroid, made.cp.min_points_per_centroid = TRAINED_ON, 1
-    made.train(with_background(matrix_nd[sample_k], background_n[sample_k]))
+    made = Lists.of(with_background(matrix_nd[sample_k], background_n[sample_k]), lists, seed)
     for start in range(0, count, MAX_ADDED_AT_ONCE):
         block = slice(start, start + MAX_ADDED_AT_ONCE)
         made.add(with_background(matrix_nd[block], background_n[block]))
@@ -263,7 +345,7 @@ def _measure(
     share_m = np.zeros(len(queries), np.float32)
     for against, probes in ((False, index.card.probes), (True, index.card.probes_against)):
         asked_m = measured_m & (queries.against_m == against)
-        share_m[asked_m] = _recalls(index._index, queries.vectors_mw[asked_m], best_mk[asked_m], probes, row_s)
+        share_m[asked_m] = _recalls(index.lists, queries.vectors_mw[asked_m], best_mk[asked_m], probes, row_s)
     first_m, added_m = (measured_m & group_m for group_m in queries.split())
     return replace(
         index.card,
@@ -275,18 +357,18 @@ def _measure(
 
 
 def _choose_probes(
-    index: Any, queries: Queries, best_mk: Int64[np.ndarray, "m k"], chooses_m: Bool[np.ndarray, " m"]
+    lists: Lists, queries: Queries, best_mk: Int64[np.ndarray, "m k"], chooses_m: Bool[np.ndarray, " m"]
 ) -> int:
     """The fewest lists with which the queries that choose find enough, those of either kind of picture."""
     groups = [chosen_m for group_m in queries.split() if (chosen_m := chooses_m & group_m).any()]
 
     def suffice(probes: int) -> bool:
-        found = (_recalls(index, queries.vectors_mw[group_m], best_mk[group_m], probes) for group_m in groups)
+        found = (_recalls(lists, queries.vectors_mw[group_m], best_mk[group_m], probes) for group_m in groups)
         return all(float(share_m.mean()) >= ENOUGH_RECALL for share_m in found)
 
     probes = 1
-    while probes < index.nlist and not suffice(probes):
-        probes = min(math.ceil(probes * PROBES_STEP), index.nlist)
+    while probes < lists.index.nlist and not suffice(probes):
+        probes = min(math.ceil(probes * PROBES_STEP), lists.index.nlist)
     return probes
 
 
@@ -311,7 +393,7 @@ def exact_best(
 
 
 def _recalls(
-    index: Any,
+    lists: Lists,
     queries_mw: Float32[np.ndarray, "m w"],
     best_mk: Int64[np.ndarray, "m k"],
     probes: int,
@@ -320,7 +402,7 @@ def _recalls(
     """The share of its best pictures that each query finds."""
     if not len(queries_mw):
         return np.empty(0, np.float32)
-    _, found_mk = index.search(queries_mw, MEASURED_FROM, params=_search_parameters(nprobe=probes))
+    found_mk = lists.search(queries_mw, MEASURED_FROM, probes)
     if row_s is not None:
         found_mk = np.where(found_mk >= 0, row_s[found_mk], -1)
     shares = [np.isin(best_k, found_k).mean() for best_k, found_k in zip(best_mk, found_mk, strict=True)]
@@ -331,32 +413,41 @@ def _mean(share_m: Float32[np.ndarray, " m"]) -> float:
     return round(float(share_m.mean()), 4) if len(share_m) else 1.0
 
 
-def _search_parameters(**settings: Any) -> Any:
-    import faiss
-
-    make: Any = faiss.SearchParametersIVF  # whose own type stubs know none of its settings
-    return make(**settings)
-
-
 class UnusableIndex(Exception):
     """A saved index that is damaged, of another version, or of another collection: make it anew."""
 
 
 def save_index(index: ApproximateIndex, file: Path) -> None:
-    """Writes an index; when this returns it is on the disk. A zip file's own checksums reveal damage."""
-    import faiss
+    """Writes an index; when this returns it is on the disk. A zip file's own checksums reveal damage.
 
+    It is an npz file, whose largest array is written piece by piece: no second index is in memory meanwhile.
+    """
+    card = np.array(json.dumps(asdict(index.card)))
+    small = {"version": np.array(VERSION), "pictures": np.array(len(index)), "card": card}
     with file.open("wb") as stream:
-        np.savez(
-            stream,
-            version=VERSION,
-            index=faiss.serialize_index(index._index),
-            ids=index.ids_s,
-            pictures=len(index),
-            card=np.array(json.dumps(asdict(index.card))),
-        )
+        with zipfile.ZipFile(stream, "w") as stored:
+            for name, array in {**small, "rotation": index.lists.rotation_ww, "ids": index.ids_s}.items():
+                with stored.open(f"{name}.npy", "w", force_zip64=True) as entry:
+                    np.lib.format.write_array(entry, np.asarray(array), allow_pickle=False)
+            with stored.open("index.npy", "w", force_zip64=True) as entry:
+                header = {"descr": "|u1", "fortran_order": False, "shape": (_count_bytes(index.lists.index),)}
+                np.lib.format.write_array_header_1_0(entry, header)
+                _write_lists(index.lists.index, entry.write)
         stream.flush()
         os.fsync(stream.fileno())
+
+
+def _write_lists(lists: Any, write: Callable[[bytes], object]) -> None:
+    import faiss
+
+    make: Any = faiss.PyCallbackIOWriter  # type: ignore[attr-defined]  # its stubs do not know it
+    faiss.write_index(lists, make(write, WRITTEN_AT_ONCE))
+
+
+def _count_bytes(lists: Any) -> int:
+    sizes: list[int] = []
+    _write_lists(lists, lambda written: sizes.append(len(written)))
+    return sum(sizes)
 
 
 def load_index(file: Path, width: int, *, grows: bool = False) -> ApproximateIndex:
@@ -368,17 +459,18 @@ def load_index(file: Path, width: int, *, grows: bool = False) -> ApproximateInd
 
     try:
         card, pictures = load_card(file)
-        if grows or sys.platform == "win32":  # which does not replace a file that is mapped
-            with file.open("rb") as stream, np.load(stream) as stored:
-                index: Any = faiss.deserialize_index(stored["index"])
-                ids_s = stored["ids"]
-        else:
-            index = _map_index(file)
-            ids_s = _map_entry(file, "ids")
+        is_mapped = not grows and sys.platform != "win32"  # which does not replace a file that is mapped
+        with file.open("rb") as stream, np.load(stream) as stored:
+            rotation_ww = stored["rotation"]
+            ids_s = _map_entry(file, "ids") if is_mapped else stored["ids"]
+        index = _read_index(file, is_mapped=is_mapped)
         inverted: Any = getattr(index, "invlists", None)
+        code: Any = getattr(index, "rabitq", None)
+        padded = padded_width(width)
         fits = (
-            isinstance(index, faiss.IndexIVFScalarQuantizer)
-            and (index.d, index.nlist) == (padded_width(width), card.lists)
+            isinstance(index, faiss.IndexIVFRaBitQ)
+            and (index.d, index.nlist, code.nb_bits) == (padded, card.lists, BITS)
+            and (rotation_ww.shape, rotation_ww.dtype) == ((padded, padded), np.float32)
             and index.ntotal == inverted.compute_ntotal() == pictures
             and ids_s.shape == (pictures,)
             and ids_s.dtype.kind == "S"
@@ -389,25 +481,37 @@ def load_index(file: Path, width: int, *, grows: bool = False) -> ApproximateInd
         raise UnusableIndex(f"{file}: {error}") from error
     if not fits:
         raise UnusableIndex(f"{file}: its parts do not fit each other, or the collection")
-    return ApproximateIndex(index, ids_s, card)
+    middles_lw = index.quantizer.reconstruct_n(0, index.nlist)
+    return ApproximateIndex(Lists(index, rotation_ww, middles_lw), ids_s, card)
 
 
-def _map_index(file: Path) -> Any:
-    """The index in a file, of which only what is looked at is read."""
+def _read_index(file: Path, *, is_mapped: bool) -> Any:
+    """The index in a file; of one that is mapped only what is looked at is read."""
     import faiss
 
-    before = np.empty(_map_entry(file, "index").offset, np.uint8)
+    begin, _, _ = _find_entry(file, "index")
+    before = np.empty(begin, np.uint8)
     stream: Any = faiss.FileIOReader(str(file))
     stream(faiss.swig_ptr(before), 1, len(before))  # faiss maps from where its reader stands
-    index: Any = faiss.read_index(stream, faiss.IO_FLAG_MMAP)
-    # Else every search starts threads that read lists ahead.
-    inverted: Any = faiss.downcast_InvertedLists(index.invlists)
-    inverted.prefetch_nthread = 0
+    index: Any = faiss.read_index(stream, faiss.IO_FLAG_MMAP if is_mapped else 0)
+    if is_mapped:
+        # Else every search starts threads that read lists ahead.
+        inverted: Any = faiss.downcast_InvertedLists(index.invlists)
+        inverted.prefetch_nthread = 0
     return index
 
 
 def _map_entry(file: Path, name: str) -> np.memmap[Any, Any]:
-    """An array in a file of arrays, mapped once its checksum was compared: the entries are not compressed."""
+    """An array in a file of arrays, mapped."""
+    begin, shape, dtype = _find_entry(file, name)
+    return np.memmap(file, dtype, "r", begin, shape)
+
+
+def _find_entry(file: Path, name: str) -> tuple[int, tuple[int, ...], Any]:
+    """Where an array in a file of arrays begins, its shape and type, once its checksum was compared.
+
+    The entries are not compressed.
+    """
     with zipfile.ZipFile(file) as stored:
         with stored.open(f"{name}.npy") as entry:
             while entry.read(READ_AT_ONCE):
@@ -419,7 +523,7 @@ def _map_entry(file: Path, name: str) -> np.memmap[Any, Any]:
         stream.seek(start + ZIP_HEADER + sum(struct.unpack("<HH", header[-4:])))  # the lengths of its name and more
         np.lib.format.read_magic(stream)
         shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
-        return np.memmap(stream, dtype, "r", stream.tell(), shape)
+        return stream.tell(), shape, dtype
 
 
 def load_card(file: Path) -> tuple[IndexCard, int]:

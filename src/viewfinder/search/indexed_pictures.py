@@ -34,18 +34,21 @@ class IndexedPictures:
     def __init__(self, index: ApproximateIndex, ids: Sequence[str]) -> None:
         """`ids` are those of the snapshot, by row."""
         self.index = index
+        self.size = len(index)
         ids_n = encode_ids(ids)
-        self._is_alike = len(ids_n) == len(index) and bool((ids_n == index.ids_s).all())
-        if self._is_alike:
-            self.row_s = np.arange(len(ids_n))
+        begins_alike = len(ids_n) >= self.size and bool((ids_n[: self.size] == index.ids_s).all())
+        self._is_alike = begins_alike and len(ids_n) == self.size
+        if begins_alike:  # as long as pictures were only added
+            self.row_s = np.arange(self.size)
         else:
             order_n = np.argsort(ids_n, kind="stable")  # the last rows of a snapshot that grew are out of order
             place_s = np.minimum(np.searchsorted(ids_n, index.ids_s, sorter=order_n), max(len(ids_n) - 1, 0))
             row_s = order_n[place_s]
             self.row_s = np.where(ids_n[row_s] == index.ids_s, row_s, -1)
-        self.size = len(index)
         self.gone = int((self.row_s < 0).sum())
-        self.lacking_k = np.setdiff1d(np.arange(len(ids_n)), self.row_s)
+        known_n = np.zeros(len(ids_n), bool)
+        known_n[self.row_s[self.row_s >= 0]] = True
+        self.lacking_k = np.flatnonzero(~known_n)
 
     def best(
         self,

@@ -95,10 +95,11 @@ class Measures:
 
     @cached_property
     def moments(self) -> Moments:
-        """Those of the large sample, kept beside the snapshot."""
+        """Those of the large sample, kept beside the snapshot: of ten million pictures, it is gigabytes to read."""
 
         def compute(_: Snapshot) -> Float32[np.ndarray, "v w"]:
             found = self.samples.measure_moments()
+            self._snapshot.note_read(SAMPLE)
             return np.vstack([found.mean_w, found.covariance_ww])
 
         rows_vw = self._snapshot.derived(f"moments-{SAMPLE}-{name_sayings()}-{self._encoder.version}", compute)

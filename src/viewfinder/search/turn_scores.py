@@ -190,6 +190,7 @@ def search_index(
         return float(sample_k.mean()), float(sample_k.std())
 
     score, ids = partial(score_rows, gallery, query), gallery.snapshot.ids_to_order
+    gallery.snapshot.note_read(len(rows_c))
     return NearScores(rows_c, score(rows_c), excluded_k, len(gallery), score, measure, allowed_n is None, ids)
 
 

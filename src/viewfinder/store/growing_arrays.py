@@ -9,19 +9,24 @@ earlier one still sees the rows of the earlier list.
 
 from __future__ import annotations
 
+import itertools
 import json
 import mmap
 import os
 import shutil
 import zlib
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from jaxtyping import Shaped
 
-from viewfinder.store.checksums import map_sealed, release, seal
+from viewfinder.store.checksums import checksum_file, map_sealed, release, seal
 from viewfinder.whole_files import replace_file, write_file
+
+RESERVED_AT_ONCE = 1 << 20
+"""Bytes that are written at once to reserve a file, where the system cannot do so by itself."""
 
 ArrayRows = Shaped[np.ndarray, "n *row"]
 
@@ -34,6 +39,32 @@ def save_rows(stem: Path, rows: ArrayRows) -> None:
     with replace_file(_rows_file(stem)) as file, file.open("wb") as stream:
         piece = _write_piece(stream, rows)
     _write_list(stem, {"dtype": rows.dtype.str, "row": list(rows.shape[1:]), "pieces": [piece]})
+
+
+def fill_rows(stem: Path, shape: tuple[int, ...], dtype: Any, fill: Callable[[ArrayRows], None]) -> None:
+    """Writes an array that `fill` fills where it is mapped, in any order: it need not fit into memory.
+
+    Raises OSError, and what `fill` raises.
+    """
+    with replace_file(_rows_file(stem)) as file:
+        size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+        with file.open("wb") as stream:
+            _reserve(stream, size)
+        if size:
+            mapped = np.memmap(file, dtype, "r+", shape=shape)
+            fill(mapped.view(np.ndarray))
+            mapped.flush()
+        piece = [shape[0], size, checksum_file(file)]
+    _write_list(stem, {"dtype": np.dtype(dtype).str, "row": list(shape[1:]), "pieces": [piece]})
+
+
+def _reserve(stream: IO[bytes], size: int) -> None:
+    """Makes an empty file so long, on the disk: where it is full, a write to what is mapped would kill the process."""
+    if size and hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(stream.fileno(), 0, size)
+        return
+    for start in range(0, size, RESERVED_AT_ONCE):
+        stream.write(bytes(min(RESERVED_AT_ONCE, size - start)))
 
 
 def link_rows(before: Path, stem: Path) -> None:
@@ -53,8 +84,12 @@ def extend_rows(stem: Path, rows: ArrayRows) -> None:
     end = sum(size for _, size, _ in known["pieces"])
     if _rows_file(stem).stat().st_size != end:  # another state appended rows: the file is now its own
         _copy_beginning(_rows_file(stem), end)
+    before = _list_marks(_rows_file(stem), known["pieces"])
     with _rows_file(stem).open("ab") as stream:
         known["pieces"].append(_write_piece(stream, rows))
+    # What was checked before is what it was, though the file was changed since: not all of it is read again.
+    after = _list_marks(_rows_file(stem), known["pieces"])
+    _verified.update(now for was, now in zip(before, after, strict=False) if was in _verified)
     _write_list(stem, known)
 
 
@@ -74,6 +109,15 @@ def map_rows(stem: Path) -> ArrayRows:
     return np.asarray(mapped.view(np.ndarray))
 
 
+def release_rows(rows: np.ndarray) -> None:
+    """Gives back the memory of a large mapped array; it is read again where it is needed. Others are left alone."""
+    base: Any = rows
+    while isinstance(base, np.ndarray):
+        base = base.base
+    if isinstance(base, mmap.mmap):
+        release(base)
+
+
 def count_rows(stem: Path) -> list[int]:
     """The number of rows of each piece. Raises OSError, ValueError."""
     return [rows for rows, _, _ in _read_list(stem)["pieces"]]
@@ -81,9 +125,8 @@ def count_rows(stem: Path) -> list[int]:
 
 def _verify_pieces(file: Path, content: memoryview, pieces: list[list[int]]) -> bool:
     """Compares the checksums of pieces that were not compared before; returns whether there were any."""
-    status, begin, has_read = file.stat(), 0, False
-    for _, size, checksum in pieces:
-        mark = (status.st_ino, status.st_mtime_ns, begin, checksum)
+    begin, has_read = 0, False
+    for mark, (_, size, checksum) in zip(_list_marks(file, pieces), pieces, strict=True):
         if mark not in _verified:
             if zlib.crc32(content[begin : begin + size]) != checksum:
                 raise ValueError(f"{file}: damaged")
@@ -91,6 +134,13 @@ def _verify_pieces(file: Path, content: memoryview, pieces: list[list[int]]) -> 
             has_read = True
         begin += size
     return has_read
+
+
+def _list_marks(file: Path, pieces: list[list[int]]) -> list[tuple[int, int, int, int]]:
+    """What pieces are remembered by once they were checked."""
+    status, begins = file.stat(), [0, *itertools.accumulate(size for _, size, _ in pieces)]
+    checksums = (checksum for _, _, checksum in pieces)
+    return [(status.st_ino, status.st_mtime_ns, *mark) for mark in zip(begins, checksums, strict=False)]
 
 
 def _write_piece(stream: Any, rows: ArrayRows) -> list[int]:

@@ -27,7 +27,8 @@ from viewfinder.pictures.facts.model import Fact
 from viewfinder.pictures.pixel_hashes import split_pixel_hash
 from viewfinder.store.checksums import list_versions
 from viewfinder.store.chosen import ChosenPictures
-from viewfinder.store.growing_arrays import extend_rows, map_rows, save_rows
+from viewfinder.store.growing_arrays import extend_rows, map_rows, release_rows, save_rows
+from viewfinder.store.packed_ids import PackedIds
 from viewfinder.store.places import find_files
 from viewfinder.store.rows import (
     CAPTURED,
@@ -48,6 +49,9 @@ from viewfinder.store.tables import FILLED, PICTURES, SPACES, TABLES, VERSIONS, 
 
 DERIVED, BY_ROW, BY_BLOCK = "derived-", "by-row-", "block-"
 """Prefixes of files of arrays computed from a snapshot: as a whole, with one row per picture, or from one block."""
+
+MAX_ROWS_READ = 8192
+"""Rows of mapped vectors that are read before their memory is given back, of eight turns: some two gigabytes."""
 
 
 class Snapshot:
@@ -72,7 +76,7 @@ class Snapshot:
     ) -> None:
         """`file_columns`: the names of the `columns` that files fill, if they are known without reading these."""
         self.matrix_nd = matrix_nd
-        self.ids: tuple[str, ...] = tuple(table["id"].to_pylist())
+        self.ids = PackedIds(table["id"])
         self.ordered = len(self.ids) if ordered is None else ordered
         self.block_ends = (len(self.ids),) if block_ends is None else tuple(block_ends)
         self.space = space
@@ -82,10 +86,22 @@ class Snapshot:
         self._columns = columns
         self._file_columns = file_columns
         self._derived: dict[str, np.ndarray] = {}
+        self._rows_read = 0
         self._empty_columns: dict[str, AttributeColumn] = {}
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    def note_read(self, rows: int) -> None:
+        """Says that so many rows of the matrix were read here and there.
+
+        The system maps much around each, 250 KB as measured. After `MAX_ROWS_READ` the process gives that memory back:
+        what it needs again is found in the system's memory of files.
+        """
+        self._rows_read += rows
+        if self._rows_read >= MAX_ROWS_READ:
+            self._rows_read = 0
+            release_rows(self.matrix_nd)
 
     def row_of(self, picture_id: str) -> int | None:
         """The row of a picture; None if there is no such picture."""

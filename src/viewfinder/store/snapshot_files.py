@@ -32,11 +32,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float32
+from jaxtyping import Bool, Float32, Int64, Shaped
 
 from viewfinder.errors import LibraryError
 from viewfinder.store.checksums import map_sealed, seal, seal_file
-from viewfinder.store.growing_arrays import count_rows, extend_rows, link_rows, map_rows, save_rows
+from viewfinder.store.growing_arrays import (
+    count_rows,
+    extend_rows,
+    fill_rows,
+    link_rows,
+    map_rows,
+    release_rows,
+    save_rows,
+)
+from viewfinder.store.packed_ids import PackedIds
 from viewfinder.store.rows import FACTS, KNOWN, AttributeColumn, build_columns
 from viewfinder.store.snapshot import BY_BLOCK, BY_ROW, Snapshot, hold_snapshots, read_generation
 from viewfinder.store.store import Store
@@ -57,6 +66,9 @@ MAX_ADDED_SINCE = 10_000
 MATRIX, TABLE = "matrix", "pictures-{}.arrow"
 GENERATION = "generation"
 """The file that says which state of the tables a snapshot shows: its folder's name is a hash of that."""
+
+RELEASED_EVERY = 256
+"""Batches of vectors after which those that were written need not stay in this process's memory."""
 
 _BUILDING = ".building-"
 
@@ -90,17 +102,17 @@ def load_snapshot(folder: Path, space: str) -> Snapshot:
             _remove_old(home)
             return _open_snapshot(home, space, mark)
     try:
-        table, matrix_nd = _read_store(folder, space)
+        try:
+            _write_snapshot(home, Store.open(folder), space, mark)
+            _remove_old(home)
+            return _open_snapshot(home, space, mark)
+        except (OSError, ValueError, KeyError):  # read-only, full, or swept away by another process
+            table, matrix_nd = _read_store(folder, space)
+            return Snapshot(matrix_nd, table, build_columns(table), space=space, generation=mark, folder=None)
     except LibraryError:
         if read_generation(folder, space) == mark:
             raise
         return load_snapshot(folder, space)  # a writer replaced the tables meanwhile
-    try:
-        _write_snapshot(home, table, matrix_nd, mark)
-        _remove_old(home)
-        return _open_snapshot(home, space, mark)
-    except (OSError, ValueError, KeyError):  # read-only, full, or swept away by another process
-        return Snapshot(matrix_nd, table, build_columns(table), space=space, generation=mark, folder=None)
 
 
 def load_built_snapshot(folder: Path, mark: str) -> Snapshot | None:
@@ -123,13 +135,53 @@ def _read_store(folder: Path, space: str) -> tuple[Any, Float32[np.ndarray, "n d
     return table.take(order).combine_chunks(), np.asarray(vectors_nd[kept], dtype=np.float32)
 
 
-def _write_snapshot(home: Path, table: Any, matrix_nd: Float32[np.ndarray, "n d"], mark: str) -> None:
-    """Writes a snapshot's files."""
+def _write_snapshot(home: Path, store: Store, space: str, mark: str) -> None:
+    """Writes a snapshot's files; vectors are copied a few at a time, so that they need not fit into memory."""
     with _build_beside(home) as folder:
-        save_rows(folder / MATRIX, matrix_nd)
+        table = _write_matrix(folder, store, space)
         save_columns(folder, build_columns(table))
         _write_table(folder, 0, table)
         _write_generation(folder, mark)
+
+
+def _write_matrix(folder: Path, store: Store, space: str) -> Any:
+    """Writes the vectors of pictures that have files and a vector in this space, by id; returns these in Arrow."""
+    width = store.find_width(space)
+    table = store.arrow()  # before the vectors, which were written first
+    rows_n = np.flatnonzero(table["files"].combine_chunks().value_lengths().to_numpy() > 0)
+    ids_n = PackedIds(table["id"]).encode()[rows_n]
+    order_n = np.argsort(ids_n, kind="stable")
+    rows_n, ids_n = rows_n[order_n], ids_n[order_n]
+    has_vector_n = np.zeros(len(ids_n), bool)
+    for batch in store.stream_vector_ids(space):
+        has_vector_n[_find_places(ids_n, batch)[0]] = True
+    rows_n, ids_n = rows_n[has_vector_n], ids_n[has_vector_n]
+    is_filled_n = np.zeros(len(ids_n), bool)
+
+    def fill(matrix_nd: Float32[np.ndarray, "n d"]) -> None:
+        for number, batch in enumerate(store.stream_vectors(space)):
+            places_k, known_b = _find_places(ids_n, batch)
+            matrix_nd[places_k] = batch["vector"].flatten().to_numpy().reshape(-1, width)[known_b]
+            is_filled_n[places_k] = True
+            if number % RELEASED_EVERY == 0:
+                release_rows(matrix_nd)
+
+    fill_rows(folder / MATRIX, (len(ids_n), width), np.float32, fill)
+    if not is_filled_n.all():
+        raise LibraryError(f"{store.folder}: {space} was changed while it was read")
+    return table.take(rows_n).combine_chunks()
+
+
+def _find_places(ids_n: Shaped[np.ndarray, " n"], batch: Any) -> tuple[Int64[np.ndarray, " k"], Bool[np.ndarray, " b"]]:
+    """Where the ids of a batch stand among sorted ones, those that do, and which these are."""
+    import pyarrow as pa
+
+    ids_b = PackedIds(pa.chunked_array([batch["id"]])).encode()
+    if not len(ids_n):
+        return np.empty(0, np.int64), np.zeros(len(ids_b), bool)
+    places_b = np.minimum(np.searchsorted(ids_n, ids_b), len(ids_n) - 1)
+    known_b = ids_n[places_b] == ids_b
+    return np.asarray(places_b[known_b], np.int64), known_b
 
 
 @contextmanager

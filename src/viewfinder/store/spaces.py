@@ -54,8 +54,8 @@ def build_space(store: Store, encoder: Encoder) -> None:
 
 def find_lacking(store: Store, space: str) -> list[PictureRow]:
     """The pictures that have no vector in a space, by id. Raises UnknownName: there is no such space."""
-    there = set(store.read_vectors(space)[0])
-    return [row for row in store.rows() if row.id not in there]
+    lacking = store.find_lacking(space)  # as a rule none: not all rows are read
+    return sorted(store.rows_of(lacking), key=lambda row: row.id)
 
 
 def complete_space(store: Store, space: str, encoder: Encoder, lacking: Sequence[PictureRow]) -> None:

@@ -30,6 +30,7 @@ from viewfinder.encoders.base import to_file_name
 from viewfinder.errors import UnknownName
 from viewfinder.store.checksums import find_damage
 from viewfinder.store.objects import is_gone
+from viewfinder.store.packed_ids import PackedIds
 from viewfinder.store.places import place_name
 from viewfinder.store.rows import (
     Failure,
@@ -320,6 +321,12 @@ class Store:
         with self._tables.translating_errors():
             return {space: width for space, (_, width) in sorted(self._read_spaces().items())}
 
+    def find_width(self, space: str) -> int:
+        """The vector width of a space. Raises UnknownName: no such space."""
+        with self._tables.translating_errors():
+            self._find_table(space)
+            return int(self._read_spaces()[space][1])
+
     def read_vectors(self, space: str) -> tuple[list[str], Float16[np.ndarray, "n d"]]:
         """Sorted ids and vectors of all pictures that have one in this space. Raises UnknownName: no such space."""
         with self._tables.translating_errors():
@@ -341,6 +348,26 @@ class Store:
         with self._tables.translating_errors():
             if space in (spaces := self._read_spaces()):
                 yield from self._tables.stream(spaces[space][0], "id")
+
+    def stream_vectors(self, space: str) -> Iterator[Any]:
+        """The columns `id` and `vector` of a space, as Arrow batches in no order; ids as in `stream_vector_ids`.
+
+        Raises UnknownName: no such space.
+        """
+        with self._tables.translating_errors():
+            yield from self._tables.stream(self._find_table(space), "id", "vector")
+
+    def find_lacking(self, space: str) -> list[str]:
+        """The ids of the pictures that have no vector in a space. Raises UnknownName: no such space."""
+        import pyarrow as pa
+
+        def read_ids(name: str) -> np.ndarray:
+            batches = [batch["id"] for batch in self._tables.stream(name, "id")]
+            return PackedIds(pa.chunked_array(batches, pa.string())).encode()
+
+        with self._tables.translating_errors():
+            lacking_n = np.setdiff1d(read_ids(PICTURES), read_ids(self._find_table(space)))
+            return [picture.decode() for picture in lacking_n.tolist()]
 
     def vectors_without_picture(self) -> set[str]:
         """Ids that have a vector in a complete space, and no picture; also a batch that is just being added."""

@@ -1,0 +1,96 @@
+"""The ids of many pictures, as Arrow keeps them: each becomes a text when it is asked for.
+
+As a tuple of texts they take a hundred bytes a picture of every process, and seconds to make of ten million. Here they
+are the bytes of the snapshot's file, which is mapped.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from operator import index
+from typing import Any, SupportsIndex, overload
+
+import numpy as np
+from jaxtyping import Shaped
+
+AT_ONCE = 65_536
+"""Ids that become texts together when all are asked for, one after the other."""
+
+
+class PackedIds(Sequence[str]):
+    """The ids of a column of texts, by row."""
+
+    def __init__(self, column: Any) -> None:
+        self._pieces: list[tuple[np.ndarray, memoryview]] = []
+        for texts in column.chunks:
+            _, ends, content = texts.buffers()
+            kind = np.int64 if "large" in str(texts.type) else np.int32
+            ends_p = np.frombuffer(ends or b"", kind)[texts.offset : texts.offset + len(texts) + 1]
+            if len(texts):
+                self._pieces.append((ends_p, memoryview(content or b"")))
+        self._first = np.cumsum([0, *(len(ends_p) - 1 for ends_p, _ in self._pieces)]).tolist()
+
+    def __len__(self) -> int:
+        return int(self._first[-1])
+
+    @overload
+    def __getitem__(self, row: SupportsIndex) -> str: ...
+
+    @overload
+    def __getitem__(self, row: slice) -> tuple[str, ...]: ...
+
+    def __getitem__(self, row: SupportsIndex | slice) -> str | tuple[str, ...]:
+        if isinstance(row, slice):
+            first, end, step = row.indices(len(self))
+            return tuple(self._read(first, end)) if step == 1 else tuple(self[at] for at in range(first, end, step))
+        asked = index(row)
+        at = asked + len(self) if asked < 0 else asked
+        if not 0 <= at < len(self):
+            raise IndexError(f"row {asked} of {len(self)} pictures")
+        piece = bisect_right(self._first, at) - 1
+        (ends_p, content), own = self._pieces[piece], at - self._first[piece]
+        return str(content[ends_p[own] : ends_p[own + 1]], "utf-8")
+
+    def __iter__(self) -> Iterator[str]:
+        return self._read(0, len(self))
+
+    def __eq__(self, other: object) -> bool:
+        """Whether these are the same ids in the same order, as those of a tuple or list may be."""
+        if not isinstance(other, Sequence) or isinstance(other, str):
+            return NotImplemented
+        return len(self) == len(other) and all(one == same for one, same in zip(self, other, strict=True))
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        shown = ", ".join(map(repr, self[:3]))
+        return f"PackedIds({shown}{', ...' if len(self) > 3 else ''})"
+
+    def __reduce__(self) -> tuple[type[tuple[str, ...]], tuple[list[str]]]:
+        return tuple, (list(self),)  # another process has no part of the file that is mapped here
+
+    def encode(self) -> Shaped[np.ndarray, " n"]:
+        """All as an array of bytes. Those of one length, in one piece, are the bytes of the file, and not copied."""
+        parts = [_encode_piece(ends_p, content) for ends_p, content in self._pieces]
+        return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, "S1"), *parts])
+
+    def _read(self, first: int, end: int) -> Iterator[str]:
+        """The ids of these rows, some at a time."""
+        for number, (ends_p, content) in enumerate(self._pieces):
+            begin = self._first[number]
+            for start in range(max(first - begin, 0), min(end - begin, len(ends_p) - 1), AT_ONCE):
+                ends = ends_p[start : min(start + AT_ONCE, end - begin, len(ends_p) - 1) + 1].tolist()
+                text = bytes(content[ends[0] : ends[-1]])
+                for one, other in pairwise(ends):
+                    yield str(text[one - ends[0] : other - ends[0]], "utf-8")
+
+
+def _encode_piece(ends_p: np.ndarray, content: memoryview) -> Shaped[np.ndarray, " p"]:
+    """The texts of one piece as an array of bytes."""
+    widths = np.unique(np.diff(ends_p))
+    if len(widths) == 1 and widths[0] > 0:
+        return np.frombuffer(content, f"S{widths[0]}", len(ends_p) - 1, int(ends_p[0]))
+    return np.asarray([bytes(content[start:end]) for start, end in pairwise(ends_p.tolist())], dtype=np.bytes_)
