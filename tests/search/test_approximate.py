@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +23,7 @@ from viewfinder.search.approximate import (
     with_background,
 )
 from viewfinder.search.indexed_pictures import IndexedPictures, split_layers, spread_rows
-from viewfinder.search.samples import Moments, Samples
+from viewfinder.search.samples import Moments
 
 faiss = pytest.importorskip("faiss", reason="the extra `scale` is not installed")
 
@@ -233,18 +232,3 @@ def test_what_went_is_not_found_and_is_not_missed_when_recall_is_measured() -> N
     card = measure_index(INDEX, row_s, VECTORS_ND[100:], BACKGROUND_N[100:], ASKED)
     assert card.recall > 0.95
     assert card.queries == (60, "pictures")
-
-
-def test_moments_that_are_kept_are_those_that_are_computed() -> None:
-    kept: list[np.ndarray] = []
-
-    def keep(compute: Callable[[], np.ndarray]) -> np.ndarray:
-        kept.append(compute())
-        return kept[0]
-
-    samples = [
-        Samples(VECTORS_ND, BACKGROUND_N, None, way) for way in (lambda compute: compute(), keep, lambda _: kept[0])
-    ]
-    query_w = as_query(VECTORS_ND[7], 1.0)
-    measured = [sample.moments.measure(query_w) for sample in samples]
-    assert measured[0] == measured[1] == measured[2]

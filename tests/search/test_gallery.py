@@ -12,6 +12,7 @@ from viewfinder.query import Part, Query
 from viewfinder.search.explanation import share_parts
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.picture_reading import read_picture
+from viewfinder.search.samples import Samples
 from viewfinder.search.scores import score_all
 from viewfinder.testing import COLOURS, ColourEncoder, tiny_snapshot
 
@@ -82,6 +83,15 @@ def test_what_is_unwanted_is_held_against_pictures_that_show_it_and_no_others() 
     np.testing.assert_allclose(after_n[~with_blue_n], before_n[~with_blue_n], atol=1e-6)
     both_blue = LOOKS.index(("blue", "blue"))
     assert after_n[both_blue] < before_n[both_blue]
+
+
+def test_how_likeness_to_a_vector_is_spread_is_measured_once_of_all_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    red_d = ENCODER.words(["red"])[0]
+    likeness_n = GALLERY.snapshot.matrix_nd @ red_d - 0.5 * GALLERY.measures.background_n
+    assert GALLERY.measures.measure_spread(red_d, 0.5) == pytest.approx((likeness_n.mean(), likeness_n.std()), abs=1e-5)
+    monkeypatch.setattr(Samples, "measure_moments", lambda self: pytest.fail("they are kept beside the snapshot"))
+    opened_again = Gallery(GALLERY.snapshot, ENCODER)
+    assert opened_again.measures.measure_spread(red_d, 0.5) == GALLERY.measures.measure_spread(red_d, 0.5)
 
 
 def test_two_parts_that_say_the_same_count_twice() -> None:
