@@ -322,6 +322,7 @@ class Watched:
     origin: str = ""
     wrong: list[str] = field(default_factory=list)
     expected: tuple[str, ...] = ()
+    servers: list[Server] = field(default_factory=list)
 
     def follow(self, page: Page) -> None:
         page.on("console", self._heard)
@@ -338,7 +339,12 @@ class Watched:
             self.wrong.append(f"another origin: {request.url}")
 
     def unexpected(self) -> list[str]:
-        return [each for each in self.wrong if not any(text in each for text in self.expected)]
+        # A test may end a server while its page, which is closed later, still asks for something.
+        ended = [
+            server.address for server in self.servers if server.process is None or server.process.poll() is not None
+        ]
+        expected = (*self.expected, *(f"net::ERR_CONNECTION_REFUSED {address}" for address in ended))
+        return [each for each in self.wrong if not any(text in each for text in expected)]
 
 
 Open = Callable[..., "Person"]
@@ -368,7 +374,9 @@ def open_page(browser: Browser, watched: Watched, request: pytest.FixtureRequest
         **given: Any,
     ) -> Person:
         phone = width < 600
-        watched.origin = (at or request.getfixturevalue("server")).address
+        asked = at or request.getfixturevalue("server")
+        watched.origin = asked.address
+        watched.servers.append(asked)
         context = browser.new_context(
             viewport={"width": width, "height": height},
             color_scheme="dark" if scheme == "dark" else "light",

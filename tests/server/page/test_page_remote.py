@@ -79,7 +79,14 @@ def test_from_a_search_to_a_large_picture_with_the_keys_of_a_remote(
     walk(page, "ArrowUp", is_in("vf-grid"))
     walk(page, "ArrowRight", lambda here: here["of"] in ("vf-tree", "vf-conversation"))
     walk(page, "ArrowDown", lambda here: bool(here["answers"]))
-    walk(page, "ArrowRight", lambda here: here["said"] == "Skip")
+    # Answers may take more than one row; which are offered depends on what the processor's sums make likely.
+    skip = page.locator(".question [role=group]").get_by_role("button", name="Skip").bounding_box()
+    assert skip is not None
+    walk(page, "ArrowDown", lambda here: skip["y"] < here["y"] < skip["y"] + skip["height"])
+    walk(
+        page, "ArrowRight" if where(page)["x"] < skip["x"] else "ArrowLeft",
+        lambda here: here["said"] == "Skip",
+    )  # fmt: skip
     with viewer.turn():
         keys.press("Enter")
     assert viewer.tree()[-1]["turn"]["answer"] == ""
