@@ -53,4 +53,5 @@ def test_what_is_made_is_kept_and_always_the_same(tmp_path: Path) -> None:
     again = make_vectors(PHOTOS, recipe, 1000, tmp_path)
     assert first.shape == (1000, 24)
     np.testing.assert_array_equal(first, again)
-    np.testing.assert_array_equal(first, np.concatenate(list(grow(PHOTOS.vectors_nd, NEAR_NK, 1000, recipe.share, 2))))
+    grown_nd = np.concatenate(list(grow(PHOTOS.vectors_nd, NEAR_NK, 1000, recipe.share, 2)))
+    np.testing.assert_array_equal(first, grown_nd.astype(np.float16))  # as a library keeps them
