@@ -376,7 +376,8 @@ def open_page(browser: Browser, watched: Watched, request: pytest.FixtureRequest
         phone = width < 600
         asked = at or request.getfixturevalue("server")
         watched.origin = asked.address
-        watched.servers.append(asked)
+        if isinstance(asked, Server):  # and not a shop before one
+            watched.servers.append(asked)
         context = browser.new_context(
             viewport={"width": width, "height": height},
             color_scheme="dark" if scheme == "dark" else "light",
