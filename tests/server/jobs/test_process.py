@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import gc
+import io
 import os
 import subprocess
 import sys
+from typing import Any, ClassVar
 
 import pytest
+
+from viewfinder.server.jobs import worker
 
 MULTIPLYING = """
 import asyncio, os, threading, time
@@ -45,3 +50,49 @@ def test_searches_go_on_multiplying_while_workers_are_started() -> None:
     command = [sys.executable, "-c", MULTIPLYING]
     told = subprocess.run(command, env=two, capture_output=True, text=True, check=False, timeout=120)
     assert told.stdout == "True\n", told.stderr
+
+
+class Watching(io.FileIO):
+    """A pipe's end that notes whether its descriptor is still its own when it is closed."""
+
+    closings: ClassVar[list[bool]] = []
+
+    def __init__(self, descriptor: int) -> None:
+        super().__init__(descriptor)
+        self.own = os.fstat(descriptor).st_ino
+
+    def close(self) -> None:
+        if not self.closed:
+            try:
+                self.closings.append(os.fstat(self.fileno()).st_ino == self.own)
+            except OSError:
+                self.closings.append(False)
+        super().close()
+
+
+class WatchedProcess(subprocess.Popen[bytes]):
+    """A process whose output is such a pipe."""
+
+    def __init__(self, *command: Any, **given: Any) -> None:
+        super().__init__(*command, **given)
+        assert self.stdout
+        with self.stdout as pipe:
+            self.stdout = Watching(os.dup(pipe.fileno()))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="uvloop is not there")
+def test_what_a_worker_says_is_closed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    import uvloop
+
+    monkeypatch.setattr(worker, "COMMAND", ("head", "-n1"))
+    monkeypatch.setattr(worker.subprocess, "Popen", WatchedProcess)
+    monkeypatch.setattr(Watching, "closings", [])
+
+    async def start() -> None:
+        started = await worker.JobWorker.start({"done": 1})
+        assert [said async for said in started.said()] == [{"done": 1}]
+        await started.ended()
+
+    uvloop.run(start())
+    gc.collect()
+    assert Watching.closings == [True]

@@ -11,6 +11,7 @@ and errors name no folder of this machine.
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import os
 import subprocess
@@ -89,6 +90,9 @@ COMMAND = (sys.executable, "-m", "viewfinder.server.jobs.worker")
 POLL_S = 0.02
 """How often to check whether a worker has ended, while waiting for it."""
 
+READ_BYTES = 1 << 16
+"""Bytes read at once of what a worker says: as many as a pipe holds."""
+
 
 class JobWorker:
     """One worker at one job."""
@@ -102,13 +106,15 @@ class JobWorker:
 
         Not by asyncio's own call: uvloop forks, whereupon OpenBLAS ends its threads in this process, and a search that
         is multiplying just then waits for them forever. `subprocess` does not fork (it uses vfork).
+
+        Its output is not read by `connect_read_pipe` either: uvloop closes the pipe's descriptor, and then the pipe,
+        which closes the same number again. By then another thread may have opened a file that got this number.
         """
         process = subprocess.Popen(
             COMMAND, bufsize=0, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
         )
-        output = asyncio.StreamReader()
-        await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(output), process.stdout)
-        worker = JobWorker(process, output)
+        assert isinstance(process.stdout, io.FileIO)
+        worker = JobWorker(process, _read_soon(process.stdout))
         worker._say(json.dumps(dict(job)))
         return worker
 
@@ -143,6 +149,27 @@ class JobWorker:
         assert self._process.stdin is not None
         with suppress(BrokenPipeError, ValueError):  # it has died: `said` ends, and that says so
             self._process.stdin.write(line.encode() + b"\n")
+
+
+def _read_soon(pipe: io.FileIO) -> asyncio.StreamReader:
+    """What comes out of a pipe, read when there is something to read. The pipe is closed at its end, once."""
+    loop, descriptor, output = asyncio.get_running_loop(), pipe.fileno(), asyncio.StreamReader()
+
+    def read() -> None:
+        try:
+            said = pipe.read(READ_BYTES)
+        except OSError:
+            said = b""
+        if said:
+            output.feed_data(said)
+        elif said is not None:  # None: there was nothing to read after all
+            loop.remove_reader(descriptor)
+            pipe.close()
+            output.feed_eof()
+
+    os.set_blocking(descriptor, False)
+    loop.add_reader(descriptor, read)
+    return output
 
 
 NICENESS = 19
