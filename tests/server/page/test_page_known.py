@@ -13,6 +13,8 @@ from tests.server.page.conftest import program, serving
 from tests.server.page.known import write_bursts, write_known, write_shop
 
 if TYPE_CHECKING:
+    from playwright.sync_api import Route
+
     from tests.server.page.conftest import AlbumOf, Open, Person, Photos, Server, Watched
 
 NARROW = {"light": {}, "phone-dark": {"width": 390, "height": 780, "scheme": "dark"}}
@@ -149,6 +151,27 @@ def test_an_address_with_a_filter_that_nothing_meets_says_so(
     person.page.get_by_role("button", name="Clear the filters").click()
     person.tiles.first.wait_for()
     expect(person.page).to_have_url(known_server.address)
+
+
+def test_filters_that_are_cleared_before_the_page_is_all_there_leave_its_address(
+    open_page: Open, known_server: Server, watched: Watched
+) -> None:
+    watched.expected = ("422",)
+    person = open_page(at=known_server)
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    person.page.route("**/js/addresses.js", hold)
+    with person.page.expect_request("**/js/addresses.js"):
+        person.page.goto("/?where=camera:Hasselblad")
+    person.page.get_by_role("button", name="Clear the filters").click()
+    person.tiles.first.wait_for()
+    held.pop().continue_()
+    expect(person.page).to_have_url(known_server.address)
+    person.page.go_back()
+    expect(person.page.locator("vf-notice")).to_contain_text("Hasselblad")
 
 
 def test_a_filter_is_completed_from_the_keyboard(visitor: Person) -> None:

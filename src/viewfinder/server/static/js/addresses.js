@@ -36,4 +36,13 @@ function follow() {
 
 router.addQuery(queryAt);
 store.on(["where", "order", "session"], follow);
-if (store.state.session) follow();
+
+/** Whether the address of a start page has other filters, or another order, than are set. */
+function differs() {
+  const { where, order } = router.filtersOf(location.search);
+  const isStart = ["home", "album"].includes(router.placeOf(location.pathname).page);
+  return isStart && queryOf(where, order) !== queryAt(location.pathname);
+}
+
+// This comes after the first pictures: filters may have been cleared in the meantime.
+if (store.state.session || differs()) follow();
