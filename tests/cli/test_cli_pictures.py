@@ -28,7 +28,7 @@ from viewfinder.cli import pictures as shown
 from viewfinder.library import Library
 
 pytest.importorskip("textual_image", reason="`pip install 'viewfinder[terminal]'` brings it")
-pytestmark = [pytest.mark.slow, pytest.mark.afresh]
+pytestmark = pytest.mark.slow
 
 Run = Callable[..., Any]
 PROGRAM = (sys.executable, "-c", "from viewfinder.cli import main; main()")
