@@ -54,7 +54,14 @@ def start_local(library: Path, **env: str) -> StdioServerParameters:
     return StdioServerParameters(command=sys.executable, args=args, env={**os.environ, **env})
 
 
-@pytest.fixture(params=["stdin", "stdin, as older assistants", "http", "http, as older assistants"])
+STDIN, STDIN_OLDER = (
+    # anyio waits for the process that it has started: it can be nobody else's child.
+    pytest.param("stdin", marks=pytest.mark.afresh),
+    pytest.param("stdin, as older assistants", marks=[pytest.mark.afresh, pytest.mark.long]),
+)
+
+
+@pytest.fixture(params=["http", "http, as older assistants", STDIN, STDIN_OLDER])
 def connect(request: pytest.FixtureRequest, library: Path) -> Connect:
     """Connects an assistant: by the newest protocol, or by the one that begins with `initialize`."""
     mode: Any = "legacy" if "older" in request.param else "auto"

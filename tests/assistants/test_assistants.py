@@ -16,12 +16,12 @@ import pytest
 from mcp import Client, MCPError
 from PIL import Image
 
-from tests.assistants.conftest import PICTURES, PROGRAM, Connect, connect_http, start_local
+from tests.assistants.conftest import PICTURES, PROGRAM, STDIN, Connect, connect_http, start_local
 from tests.hostile.attack import Server, make_token
 from viewfinder.mcp.images import MAX_BYTES
 from viewfinder.testing import tiny_pictures
 
-pytestmark = [pytest.mark.slow, pytest.mark.afresh]
+pytestmark = pytest.mark.slow
 
 
 class Assistant:
@@ -162,7 +162,7 @@ def test_a_picture_is_a_resource_too(server: Server) -> None:
     talk(connect_http(server, server.token), converse)
 
 
-@pytest.mark.parametrize("connect", ["stdin", "http"], indirect=True)
+@pytest.mark.parametrize("connect", ["http", STDIN], indirect=True)
 def test_what_is_wrong_is_said_in_one_line(connect: Connect) -> None:
     async def converse(assistant: Assistant) -> None:
         fail = assistant.fail
@@ -296,6 +296,7 @@ def test_no_stream_is_kept_open_and_no_large_body_read(server: Server) -> None:
 # -- over stdin
 
 
+@pytest.mark.afresh
 def test_a_library_that_is_not_there_is_said_with_what_to_do_and_found_once_it_is(tmp_path: Path) -> None:
     place = tmp_path / "library"
 
@@ -311,6 +312,7 @@ def test_a_library_that_is_not_there_is_said_with_what_to_do_and_found_once_it_i
     talk(Client(start_local(place)), converse)
 
 
+@pytest.mark.afresh
 def test_other_files_in_the_place_of_a_library_are_told(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
 
@@ -320,6 +322,7 @@ def test_other_files_in_the_place_of_a_library_are_told(tmp_path: Path) -> None:
     talk(Client(start_local(tmp_path)), converse)
 
 
+@pytest.mark.afresh
 def test_only_the_protocol_is_on_stdout(library: Path) -> None:
     begin = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
     lines: list[dict[str, Any]] = [

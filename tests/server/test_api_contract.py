@@ -64,6 +64,8 @@ BODIES: dict[str, list[dict[str, Any]]] = {
     "search": [{"text": "red", "n": 4}, {"text": "blue", "without": "red", "where": {"Top": "blue"}}],
     "create_study": [{"name": "who", "consent": "yes", "targets": {"count": 2}, "rounds": 2}],
     "prepare_retriever": [{"retriever": "clip-ti"}],
+    "add_folder": [{"root": 0, "folder": "inside"}],
+    **{name: [{"where": {}}] for name in ("timeline", "facets", "places")},
     "join_study": [{"agreed": True}],
     "create_album": [{"name": "Summer"}, {"name": "Winter"}],
     "rename_album": [{"name": "Autumn"}],
@@ -255,7 +257,7 @@ class Walk:
         if (
             case.path_parameters.get("name") == TOKEN
             or self.too_early(name)
-            or (name == "remove_picture" and case.path_parameters["picture"] in self.stays)
+            or self.must_stay(name, case.path_parameters)
         ):
             return
         how = {"headers": self.headers, "timeout": 60}
@@ -275,6 +277,10 @@ class Walk:
         about = {of for of, it in self.operations.items() if it.path.startswith(ended) and self.ends(of) != ended}
         return any(not self.done[of] for of in about - SELDOM)
 
+    def must_stay(self, name: str, parameters: dict[str, Any]) -> bool:
+        """Whether it would remove a picture that others are asked about."""
+        return name == "remove_picture" and parameters["picture"] in self.stays
+
     def ends(self, name: str) -> str | None:
         """The path of what an operation deletes or ends; None where it does neither."""
         it = self.operations[name]
@@ -293,7 +299,8 @@ class Walk:
         for link in answer.get("links", {}).values():
             with suppress(LookupError, ValueError, TypeError):
                 values = {to: value_of(given, case, response) for to, given in link["parameters"].items()}
-                self.known[link["operationId"]].append(values)
+                if not self.must_stay(link["operationId"], values):
+                    self.known[link["operationId"]].append(values)
 
 
 def value_of(expression: str, case: Any, response: Any) -> str:
