@@ -85,7 +85,7 @@ def test_what_a_worker_says_is_closed_once(monkeypatch: pytest.MonkeyPatch) -> N
     import uvloop
 
     monkeypatch.setattr(worker, "COMMAND", ("head", "-n1"))
-    monkeypatch.setattr(worker.subprocess, "Popen", WatchedProcess)
+    monkeypatch.setattr(subprocess, "Popen", WatchedProcess)
     monkeypatch.setattr(Watching, "closings", [])
 
     async def start() -> None:
