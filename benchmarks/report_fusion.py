@@ -11,7 +11,7 @@ from side_by_side import SHARED
 PHOTOGRAPHS = "photographs: five captions"
 """The test that is shown turn by turn."""
 
-WAYS = ("sum", "gates", "early", "early, small shares left out", "guarded", "router", "left out")
+WAYS = ("sum", "gates", "early", "one", "router", "left out")
 """Ways, in the order of the columns."""
 
 
@@ -66,7 +66,7 @@ def turn_cell(one: Mapping[str, Any]) -> str:
 
 
 def shares_table(columns: Mapping[str, Any], ms_a_turn: Mapping[str, float]) -> list[str]:
-    """The share of each system in the weights of `early`, by column, and what a turn of it costs."""
+    """The share of each system in the weights of `one`, by column, and what a turn of it costs."""
     lines = [
         [name, *(f"{100 * share:.0f}" for share in one["shares"].values())]
         for name, one in columns.items()
