@@ -54,6 +54,8 @@ from fusion_fit import (
     choose_routes,
     ends_of,
     fit,
+    fuse,
+    hits,
     route,
     standardise,
 )
@@ -88,6 +90,9 @@ STEPS = ("make", "score", "fit", "ship")
 
 TIMED = 20
 """Dialogues of which turns are timed."""
+
+COMPANION_NATS = (0.1, 0.2, 0.4, 0.8)
+"""Weights that a system may have beside the composer on photographs."""
 
 OF_PHOTOGRAPHS = (SMALL, ALL_PHOTOGRAPHS, PEOPLE_COLUMN)
 
@@ -144,6 +149,7 @@ def results(work: Path, data: Path) -> dict[str, Any]:
     return {
         "columns": columns,
         "photographs by turn": turns,
+        "photographs, one beside the composer": list_companions(validation, read(work, "test", ALL_PHOTOGRAPHS)),
         "seeds": list(SEEDS),
         "weights of the sum": {
             system: [round(float(softplus(one.a_s[at])), 3) for one in fitted["sum"]]
@@ -354,6 +360,29 @@ def by_turn(test: Sequence[Standardised], ways: Mapping[str, Sequence[Way]]) -> 
             difference = estimate_mean(hits_ec - composer_q[at_q])
             found[name].append({SHARED: estimate_mean(hits_ec), "difference": difference})
     return found
+
+
+def list_companions(validation: Sequence[Standardised], test: Sequence[Standardised]) -> dict[str, Any]:
+    """For each system what it finds on photographs beside the composer, with the weight that is best on validation."""
+    known = [one for one in validation if one.column in OF_PHOTOGRAPHS]
+    composer, found = SYSTEMS.index(COMPOSER), dict[str, Any]()
+    for at, system in enumerate(SYSTEMS):
+        if at != composer:
+            ways = {nats: partial(hear_two, at, nats) for nats in COMPANION_NATS}
+            best = max(ways, key=lambda nats: float(last(known, ways[nats]).mean()))
+            hits_c = last(test, ways[best])
+            alone_c = np.concatenate([one.hits_sq[composer, one.queries.last_q] for one in test])
+            means = {SHARED: estimate_mean(hits_c[None]), "difference": estimate_mean((hits_c - alone_c)[None])}
+            found[system] = {"nats a deviation": best, **means}
+    return found
+
+
+def hear_two(system: int, nats: float, one: Standardised) -> Float[np.ndarray, " q"]:
+    """What the composer finds with one other system beside it."""
+    weight_s = np.zeros(len(SYSTEMS), np.float32)
+    weight_s[[SYSTEMS.index(COMPOSER), system]] = 1.0, nats
+    fused_qn = fuse(one.z_qsn, np.tile(weight_s, (len(one.z_qsn), 1)))
+    return hits(fused_qn, one.queries.target_q, one.out_qn)
 
 
 def spell(row_n: Float[np.ndarray, " n"]) -> str:
