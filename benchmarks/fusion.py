@@ -206,8 +206,7 @@ def talks(
 
     The router, where a kind of dialogue is known from validation, keeps to the system that is its choice at the end.
     """
-    leads: dict[str, list[Lead]] = {system: [Alone(system)] for system in ALONE[name]}
-    leads |= leading
+    leads: dict[str, Sequence[Lead]] = {**{system: [Alone(system)] for system in ALONE[name]}, **leading}
     found = talk_in_test(name, work, leads)
     alone = {system: found.pop(system)[0] for system in ALONE[name]}
     ends = [kind for one in validation if one.column == name for kind in ends_of(one)]

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from viewfinder.conversation import Answer, Like, Question, Reject, Say, Show
+from viewfinder.conversation import Answer, Like, Question, Reject, Say, Show, Turn
 from viewfinder.query import Collection
 from viewfinder.retrievers.one.gates import (
     CONVERSATION,
@@ -49,7 +49,8 @@ def test_a_weight_depends_on_what_was_said_and_on_what_is_searched() -> None:
     by_words, by_captions = INPUTS.index("picks with words"), INPUTS.index("captions")
     gates.w_sx[SYSTEMS.index("fashioniq"), by_words] = 60.0  # a pick with words is 1 / 3
     gates.w_sx[SYSTEMS.index("mai"), by_captions] = 21.0
-    said, picked = [Say("a shirt")], [Say("a shirt"), Like("1", "but red")]
+    said: list[Turn] = [Say("a shirt")]
+    picked = [*said, Like("1", "but red")]
     assert list(gates.weigh(said, like("products"))) == ["composer"]
     assert list(gates.weigh(picked, like("products"))) == ["composer", "fashioniq"]
     assert list(gates.weigh(said, like("products", captions=True))) == ["composer", "mai"]
@@ -68,7 +69,7 @@ def test_a_collection_is_compared_with_worlds_from_their_centre() -> None:
 
 
 def test_a_conversation_is_described_by_what_was_done() -> None:
-    turns = [
+    turns: list[Turn] = [
         Say("a red shirt"), Answer(Question("Short?"), "yes"), Show("mine.png"), Reject(),
         Like("1.jpg", "is blue, like the first one"),
     ]  # fmt: skip

@@ -33,7 +33,9 @@ def see(encoder: StarterEncoder, files: Sequence[Path]) -> Gallery:
     seen = encoder.pictures(pixels, regions=True)
     assert seen.regions_brd is not None
     keys = tuple(file.name for file in files)
-    raw = Features(keys, np.asarray(seen.global_bd, np.float32), encoder.raw_version, np.float16(seen.regions_brd))
+    raw = Features(
+        keys, np.asarray(seen.global_bd, np.float32), encoder.raw_version, np.asarray(seen.regions_brd, np.float16)
+    )
     vectors_nd = encoder.project(raw.raw_nd).astype(np.float32)
     return Pictures(keys, vectors_nd, encoder, {file.name: str(file) for file in files}, raw=raw).gallery()
 
