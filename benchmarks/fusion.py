@@ -1,40 +1,41 @@
 """Does late fusion of all shipped systems lead everywhere? Writes results/fusion.json.
 
     python benchmarks/fusion.py DATA [--only make score fit]      # what is made or scored is skipped
+    python benchmarks/fusion.py DATA --only ship                  # writes the gates of seed 0 into the package
 
 For every column of side_by_side.py, and for all photographs that nothing has learnt from, the shipped systems score
-all pictures after every turn. Three ways to use all of them are fitted on validation dialogues of the same columns,
-about pictures that no system has learnt from (though the weights of some were chosen on them), and in the words of
-training, where test dialogues of scenes and catalogue have others:
+all pictures after every turn. Ways to use all of them are fitted on validation dialogues of the same columns, about
+pictures that no system has learnt from (though the weights of some were chosen on them), and in the words of training,
+where test dialogues of scenes and catalogue have others:
 
-sum      standardised scores, added with one weight a system
+sum      scores on scales of their own, added with one weight a system
 gates    the same, with weights that depend on the conversation, the library, and how much each system's best stands out
 early    gates that know the conversation and the library alone, so that systems of no weight need not run
-guarded  early gates without systems of small shares; in a library of photographs the composer alone
+one      early gates, fitted without photographs and used without systems of small shares; in a library of photographs
+         the composer alone: the retriever of this name
 router   for each kind of conversation the system that was best on validation
 
 Differences are to the system that is the best of a column on the test itself: a harder mark than any system that could
-be chosen before it. "left out": gates that were fitted without the validation dialogues of that column.
+be chosen before it. "left out": the gates of "one", fitted without the validation dialogues of that column.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from freshness import RESULTS
 from fusion_data import (
     ALL_PHOTOGRAPHS,
     COLUMNS,
     PARTS,
     SMALL,
-    SYSTEMS,
-    WORLDS,
     Part,
     make_folders,
     mean_vectors,
@@ -53,28 +54,47 @@ from fusion_fit import (
     choose_routes,
     ends_of,
     fit,
+    fuse,
+    hits,
     route,
     standardise,
 )
-from fusion_talks import LED, PEOPLE_COLUMN, TALKS_COLUMN, Alone, Fused, Lead, score_validation_talks, talk_in_test
+from fusion_talks import (
+    LED,
+    PEOPLE_COLUMN,
+    TALKS_COLUMN,
+    Alone,
+    Fused,
+    Lead,
+    open_halls,
+    score_validation_talks,
+    talk_in_test,
+)
 from jaxtyping import Float
 from machine import describe_host
 from measuring import read_figures, write_json
 from rows import SEEDS, estimate_mean
-from side_by_side import SHARED, folder_name
+from side_by_side import SHARED, TESTS, folder_name
 
+from viewfinder.data.splits import name_pictures
 from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.evaluation.pictures import load_pictures, match_pictures
 from viewfinder.evaluation.plan import load_system
 from viewfinder.evaluation.replay import RegionScorer, force_pictures
+from viewfinder.retrievers.one.gates import COMPOSER, INPUTS, MIN_SHARE, PHOTOGRAPHS, SYSTEMS, WORLDS
+from viewfinder.retrievers.one.retriever import SHIPPED, SYSTEM
+from viewfinder.training.checkpoints import write_tensors
+from viewfinder.weights import NETWORK, Card, TrainingList
+
+STEPS = ("make", "score", "fit", "ship")
 
 TIMED = 20
 """Dialogues of which turns are timed."""
 
-LEAST = 0.05
-"""Systems with a smaller share of the weight are left out, in a further row of gates that know enough before."""
+COMPANION_NATS = (0.1, 0.2, 0.4, 0.8)
+"""Weights that a system may have beside the composer on photographs."""
 
-PHOTOGRAPHS = (SMALL, ALL_PHOTOGRAPHS, PEOPLE_COLUMN)
+OF_PHOTOGRAPHS = (SMALL, ALL_PHOTOGRAPHS, PEOPLE_COLUMN)
 
 Way = Callable[[Standardised], Float[np.ndarray, " q"]]
 
@@ -84,7 +104,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("--work", type=Path, default=Path("runs/fusion"), help="worlds, vectors and scores")
-    parser.add_argument("--only", nargs="*", choices=("make", "score", "fit"), default=("make", "score", "fit"))
+    parser.add_argument("--only", nargs="*", choices=STEPS, default=STEPS[:3])
     parser.add_argument("--columns", nargs="*", choices=tuple(COLUMNS), default=tuple(COLUMNS), help="score these")
     given = parser.parse_args()
     data = given.data.resolve()
@@ -96,17 +116,18 @@ def main() -> None:
             score_validation_talks(given.work)
     if "fit" in given.only:
         write_json(RESULTS / "fusion.json", results(given.work, data))
+    if "ship" in given.only:
+        ship_gates(given.work, data)
 
 
 def results(work: Path, data: Path) -> dict[str, Any]:
     """All figures."""
-    validation = [one for name in (*COLUMNS, TALKS_COLUMN) if name != SMALL for one in read(work, "val", name)]
+    validation = [one for name in (*COLUMNS, *LED) if name != SMALL for one in read(work, "val", name)]
     fitted = fit_all(validation, work)
     routes = choose_routes(validation)
     ways: dict[str, list[Way]] = {
         **{name: [gates.hits for gates in some] for name, some in fitted.items()},
-        "early, small shares left out": [partial(gates.hits, least=LEAST) for gates in fitted["early"]],
-        "guarded": [partial(guard, gates) for gates in fitted["early"]],
+        "one": [partial(guard, gates) for gates in fitted["one"]],
         "router": [lambda one: route(one, routes)],
     }
     columns: dict[str, Any] = {}
@@ -115,24 +136,26 @@ def results(work: Path, data: Path) -> dict[str, Any]:
         test = list(read(work, "test", name))
         others = fit_without(validation, name, work)
         columns[name] = figures(test, ways | {"left out": [others.hits]}, fitted) | beyond_the_box(name)
-        if name in PHOTOGRAPHS:
+        if name in OF_PHOTOGRAPHS:
             turns[name] = by_turn(test, ways)
         print(name, {way: found[SHARED] for way, found in columns[name]["ways"].items()}, flush=True)
     for name in LED:
-        leading = {"early": fitted["early"]}
+        leading = {"early": [Fused(gates) for gates in fitted["early"]]}
         if name == TALKS_COLUMN:
-            leading["left out"] = [fit_without(validation, name, work)]
+            leading["one"] = [Fused(gates, MIN_SHARE) for gates in fitted["one"]]
+            leading["left out"] = [Fused(fit_without(validation, name, work), MIN_SHARE)]
         columns[name], turns[name] = talks(name, work, leading, validation, routes)
         columns[name] |= beyond_the_box(name)
     return {
         "columns": columns,
         "photographs by turn": turns,
+        "photographs, one beside the composer": list_companions(validation, read(work, "test", ALL_PHOTOGRAPHS)),
         "seeds": list(SEEDS),
         "weights of the sum": {
             system: [round(float(softplus(one.a_s[at])), 3) for one in fitted["sum"]]
             for at, system in enumerate(SYSTEMS)
         },
-        "early gates": [{"a": spell(one.a_s), "W": [spell(row_x) for row_x in one.w_sx]} for one in fitted["early"]],
+        "gates of one": [{"a": spell(one.a_s), "W": [spell(row_x) for row_x in one.w_sx]} for one in fitted["one"]],
         "ms a turn": time_turns(work, data),
         "numbers": {name: int(some[0].a_s.size + some[0].w_sx.size) for name, some in fitted.items()},
         "validation, nats": {name: [round(one.held, 4) for one in some] for name, some in fitted.items()},
@@ -140,11 +163,36 @@ def results(work: Path, data: Path) -> dict[str, Any]:
     }
 
 
+def ship_gates(work: Path, data: Path) -> None:
+    """Writes the gates of the first seed into the package, with the list of the pictures that they were fitted on."""
+    gates, encoder = fit_elsewhere((), work, SEEDS[0]), StarterEncoder()
+    wanted = set[str]()
+    for name in COLUMNS:
+        if name not in OF_PHOTOGRAPHS:
+            tasks, plan = read_tasks_of(name, "val", work, data)
+            keys = {
+                one for task in tasks for dialogue in task.dialogues for one in (dialogue.target, *dialogue.targets)
+            }
+            wanted.update(*name_pictures(plan.data, sorted(keys)).values())
+    talks = {dialogue.target for hall in open_halls(TALKS_COLUMN, work, "val") for dialogue in hall.task.dialogues}
+    wanted.update(*name_pictures(work / TESTS[TALKS_COLUMN].data, sorted(talks)).values())
+    card = Card(
+        system=SYSTEM, preset="validation", encoder=encoder.raw_version,
+        settings={"encoder_version": encoder.version, "systems": SYSTEMS, "inputs": INPUTS, "worlds": WORLDS},
+        figures={"nats on the dialogues that said when to stop": round(gates.held, 4)},
+        trained_on=TrainingList.of(wanted).encode(),
+    )  # fmt: skip
+    arrays = {"means_wd": mean_vectors(work), "a_s": gates.a_s, "w_sx": gates.w_sx}
+    tensors = {name: torch.from_numpy(np.asarray(array, np.float32)) for name, array in arrays.items()}
+    write_tensors(SHIPPED, tensors, asdict(card), schema=NETWORK)
+    print(SHIPPED, len(wanted), "pictures", flush=True)
+
+
 def guard(gates: Gates, one: Standardised) -> Float[np.ndarray, " q"]:
     """What gates find without systems of small shares; in libraries of photographs the composer searches alone."""
-    if int(np.argmax(one.library_w)) == list(WORLDS).index("photographs"):
-        return np.asarray(one.hits_sq[SYSTEMS.index("composer")])
-    return gates.hits(one, LEAST)
+    if WORLDS[int(np.argmax(one.library_w))] == PHOTOGRAPHS:
+        return np.asarray(one.hits_sq[SYSTEMS.index(COMPOSER)])
+    return gates.hits(one, MIN_SHARE)
 
 
 ALONE = {TALKS_COLUMN: ("composer", "fashioniq"), PEOPLE_COLUMN: ("composer",)}
@@ -152,22 +200,20 @@ ALONE = {TALKS_COLUMN: ("composer", "fashioniq"), PEOPLE_COLUMN: ("composer",)}
 
 
 def talks(
-    name: str, work: Path, leading: Mapping[str, Sequence[Gates]], validation: Sequence[Standardised], routes: Routes
+    name: str, work: Path, leading: Mapping[str, Sequence[Fused]], validation: Sequence[Standardised], routes: Routes
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The dialogues that some systems and ways lead themselves: at their end, and turn by turn against the composer.
 
     The router, where a kind of dialogue is known from validation, keeps to the system that is its choice at the end.
     """
-    leads: dict[str, list[Lead]] = {system: [Alone(system)] for system in ALONE[name]}
-    for way, some in leading.items():
-        leads[way] = [Fused(gates) for gates in some]
+    leads: dict[str, Sequence[Lead]] = {**{system: [Alone(system)] for system in ALONE[name]}, **leading}
     found = talk_in_test(name, work, leads)
     alone = {system: found.pop(system)[0] for system in ALONE[name]}
     ends = [kind for one in validation if one.column == name for kind in ends_of(one)]
     if ends and (chosen := SYSTEMS[routes[max(set(ends), key=ends.count)]]) in alone:
         found["router"] = alone[chosen][None]
-    if name in PHOTOGRAPHS:
-        found["guarded"] = alone["composer"][None]  # as its rule says
+    if name in OF_PHOTOGRAPHS:
+        found["one"] = alone[COMPOSER][None]  # as its rule says
     ended = compare(
         {system: hits_ct[:, -1] for system, hits_ct in alone.items()},
         {way: hits_ect[:, :, -1] for way, hits_ect in found.items()},
@@ -186,11 +232,17 @@ def talks(
 
 
 def fit_without(validation: Sequence[Standardised], name: str, work: Path) -> Gates:
-    """Gates that have seen no validation dialogue of a column, of photographs none at all."""
-    without = PHOTOGRAPHS if name in PHOTOGRAPHS else (name,)
-    apart = [one for one in validation if one.column not in without]
-    label = "photographs" if name in PHOTOGRAPHS else folder_name(name)
-    return fit_once(work / "gates" / f"without-{label}.npz", lambda: fit(apart, BEFORE, 0))
+    """Gates that have seen no validation dialogue of a column, and none of photographs."""
+    if name in OF_PHOTOGRAPHS:
+        return fit_elsewhere(validation, work, SEEDS[0])
+    apart = [one for one in validation if one.column not in (name, *OF_PHOTOGRAPHS)]
+    return fit_once(work / "gates" / f"without-{folder_name(name)}.npz", partial(fit, apart, BEFORE, SEEDS[0]))
+
+
+def fit_elsewhere(validation: Sequence[Standardised], work: Path, seed: int) -> Gates:
+    """The gates of "one": they have seen no validation dialogue about photographs."""
+    elsewhere = [one for one in validation if one.column not in OF_PHOTOGRAPHS]
+    return fit_once(work / "gates" / f"one-{seed}.npz", partial(fit, elsewhere, BEFORE, seed))
 
 
 def fit_once(file: Path, make: Callable[[], Gates]) -> Gates:
@@ -213,6 +265,7 @@ def fit_all(validation: Sequence[Standardised], work: Path) -> dict[str, list[Ga
         for name, known in (("gates", ALL), ("early", BEFORE)):
             gates = fit_once(home / f"{name}-{seed}.npz", partial(fit, validation, known, seed, start))
             found.setdefault(name, []).append(gates)
+        found.setdefault("one", []).append(fit_elsewhere(validation, work, seed))
     return found
 
 
@@ -254,7 +307,7 @@ def figures(
     shares = [
         (weight_qs / weight_qs.sum(axis=1, keepdims=True))[one.queries.last_q]
         for one in test
-        for weight_qs in [np.mean([gates.weights(one) for gates in fitted["early"]], axis=0)]
+        for weight_qs in [np.mean([gates.weights(one) for gates in fitted["one"]], axis=0)]
     ]
     return {
         "dialogues": len(next(iter(alone.values()))),
@@ -306,6 +359,29 @@ def by_turn(test: Sequence[Standardised], ways: Mapping[str, Sequence[Way]]) -> 
             difference = estimate_mean(hits_ec - composer_q[at_q])
             found[name].append({SHARED: estimate_mean(hits_ec), "difference": difference})
     return found
+
+
+def list_companions(validation: Sequence[Standardised], test: Sequence[Standardised]) -> dict[str, Any]:
+    """For each system what it finds on photographs beside the composer, with the weight that is best on validation."""
+    known = [one for one in validation if one.column in OF_PHOTOGRAPHS]
+    composer, found = SYSTEMS.index(COMPOSER), dict[str, Any]()
+    for at, system in enumerate(SYSTEMS):
+        if at != composer:
+            ways = {nats: partial(hear_two, at, nats) for nats in COMPANION_NATS}
+            best = max(ways, key=lambda nats: float(last(known, ways[nats]).mean()))
+            hits_c = last(test, ways[best])
+            alone_c = np.concatenate([one.hits_sq[composer, one.queries.last_q] for one in test])
+            means = {SHARED: estimate_mean(hits_c[None]), "difference": estimate_mean((hits_c - alone_c)[None])}
+            found[system] = {"nats a deviation": best, **means}
+    return found
+
+
+def hear_two(system: int, nats: float, one: Standardised) -> Float[np.ndarray, " q"]:
+    """What the composer finds with one other system beside it."""
+    weight_s = np.zeros(len(SYSTEMS), np.float32)
+    weight_s[[SYSTEMS.index(COMPOSER), system]] = 1.0, nats
+    fused_qn = fuse(one.z_qsn, np.tile(weight_s, (len(one.z_qsn), 1)))
+    return hits(fused_qn, one.queries.target_q, one.out_qn)
 
 
 def spell(row_n: Float[np.ndarray, " n"]) -> str:

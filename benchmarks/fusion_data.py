@@ -11,7 +11,6 @@ gates may know of the conversation.
 
 from __future__ import annotations
 
-import math
 import shutil
 import time
 from collections.abc import Iterator, Sequence
@@ -31,7 +30,7 @@ from remembering import RememberingEncoder
 from rows import run
 from side_by_side import READS_CAPTIONS, SHARED, TALKS, TESTS, Test, folder_name, list_test_pictures
 
-from viewfinder.conversation import Answer, BackTo, Like, Reject, Say, Show, Turn
+from viewfinder.conversation import BackTo
 from viewfinder.data.chatsearch import read_chatsearch
 from viewfinder.data.fashionmt import Transaction
 from viewfinder.data.splits import read_photographs, split_of
@@ -44,9 +43,9 @@ from viewfinder.evaluation.protocols.chatsearch import make_user_turns
 from viewfinder.evaluation.replay import RegionScorer, force_pictures, make_conversation, query_each_turn
 from viewfinder.query import Query, RegionSpace
 from viewfinder.retrievers import Retriever
+from viewfinder.retrievers.one.gates import SYSTEMS, WORLDS, describe_conversation
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.scores import find_excluded, score_all
-from viewfinder.wording.modifications import parse_ordinal_reference
 from viewfinder.worlds import write_world
 from viewfinder.worlds.catalogue.items import Item
 from viewfinder.worlds.catalogue.transactions import Chain, make_transactions
@@ -146,9 +145,6 @@ COLUMNS: dict[str, Column] = {
 }
 """All columns of recorded dialogues; the last is the table of all photographs that nothing has learnt from."""
 
-SYSTEMS = ("composer", "clip-t", "clip-ti", "drilldown", "chatir", "fashioniq", "mai", "chatsearcher")
-"""What is fused: the shipped retrievers, and what the encoder alone gives of the text and of both."""
-
 Part = Literal["val", "test"]
 PARTS: tuple[Part, ...] = ("val", "test")
 LIMITS: dict[Part, int] = {"val": 150, "test": TALKS}
@@ -188,13 +184,7 @@ def read_validation_chats(folder: Path, subtask: str) -> Task:
 
 # -- scores
 
-CONVERSATION = (
-    "descriptions", "answers", "picks with words", "picks without words", "rejections", "looks back",
-    "the last turn has a picture", "turns", "words of the last turn",
-)  # fmt: skip
-"""What the gates may know of a conversation, each a number of about 0 to 1."""
-
-WORLDS = {"scenes": "scenes", "products": "products", "photographs": "learnt-photographs"}
+FOLDERS = {"scenes": "scenes", "products": "products", "photographs": "learnt-photographs"}
 """The folders whose training pictures are what the systems have learnt from."""
 
 
@@ -222,10 +212,11 @@ class Queries:
 
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """The scores of all pictures by one system, query by query, and what it excludes."""
+    """The scores of all pictures by one system, query by query, what it excludes, and how much it makes of a lead."""
 
     scores_qn: Float32[np.ndarray, "q n"]
     out_qn: Bool[np.ndarray, "q n"]
+    sharpness_q: Float32[np.ndarray, " q"]
     ms_a_turn: float
 
 
@@ -276,7 +267,8 @@ def reuse_scores(home: Path, name: str, system: str) -> bool:
 def mean_vectors(work: Path) -> Float32[np.ndarray, "w d"]:
     """The mean vector of training pictures of each world."""
     encoder, found = StarterEncoder(), []
-    for folder in WORLDS.values():
+    for world in WORLDS:
+        folder = FOLDERS[world]
         plan = Plan(system="composer", data=work / folder, features=work / "features" / folder)
         pictures = load_pictures(plan, encoder, load_system("composer"))
         learnt = [row for row, key in enumerate(pictures.keys) if split_of(key) == "train"]
@@ -291,19 +283,21 @@ def score_task(
     ranked_n = np.sort(np.array(gallery.rows(task.gallery), np.int64))
     place = {int(row): at for at, row in enumerate(ranked_n)}
     regions = {} if regions is None else regions
-    scores, out = [], []
+    scores, out, sharpness = [], [], list[float]()
     started = time.perf_counter()
     for dialogue in task.dialogues:
         conversation = make_conversation(dialogue.turns)
         queries = [query for _, query in query_each_turn(conversation, gallery, retriever)]
         scores += score_queries(queries, gallery, ranked_n, regions)
+        sharpness += [query.sharpness for query in queries]
         for query in queries:
             rows = {*gallery.rows(dialogue.leaves_out), *map(int, find_excluded(gallery, query))}
             out_n = np.zeros(len(ranked_n), bool)
             out_n[[place[row] for row in rows if row in place]] = True
             out.append(out_n)
     spent_ms = 1000 * (time.perf_counter() - started)
-    return Scored(np.stack(scores).astype(np.float32), np.stack(out), spent_ms / len(scores))
+    scores_qn = np.stack(scores).astype(np.float32)
+    return Scored(scores_qn, np.stack(out), np.array(sharpness, np.float32), spent_ms / len(scores))
 
 
 def score_queries(
@@ -357,41 +351,8 @@ def write_scores(place: Path, system: str, scored: Scored) -> None:
     """Writes the scores of a system into the folder of its queries."""
     np.savez(
         place / f"{system}.npz", scores_qn=scored.scores_qn, out_qn=np.packbits(scored.out_qn, axis=1),
-        ms_a_turn=scored.ms_a_turn,
+        sharpness_q=scored.sharpness_q, ms_a_turn=scored.ms_a_turn,
     )  # fmt: skip
-
-
-def describe_library(
-    mean_d: Float[np.ndarray, " d"], means_wd: Float32[np.ndarray, "w d"]
-) -> Float32[np.ndarray, " w"]:
-    """The cosine of the gallery's mean vector with those of the worlds, all less the mean of the worlds."""
-    centre_d = means_wd.mean(axis=0)
-    own_d, worlds_wd = mean_d - centre_d, means_wd - centre_d
-    return np.asarray(worlds_wd @ own_d / (np.linalg.norm(worlds_wd, axis=1) * np.linalg.norm(own_d)), np.float32)
-
-
-def describe_conversation(turns: Sequence[Turn]) -> list[float]:
-    """The numbers that `CONVERSATION` names, of the turns so far."""
-    picks = [turn for turn in turns if isinstance(turn, Like | Show)]
-    last = turns[-1]
-    words = "" if isinstance(last, Reject) else getattr(last, "text", "")
-    looks_back = [isinstance(turn, Like) and looks_at_earlier(turn) for turn in turns]
-    return [
-        sum(isinstance(turn, Say) for turn in turns) / 10,
-        sum(isinstance(turn, Answer) for turn in turns) / 10,
-        sum(bool(turn.text) for turn in picks) / 3,
-        sum(not turn.text for turn in picks) / 3,
-        sum(isinstance(turn, Reject) for turn in turns) / 3,
-        float(looks_back[-1]),
-        float(isinstance(last, Like | Show)),
-        math.log2(len(turns)) / 4,
-        min(len(words.split()), 40) / 40,
-    ]
-
-
-def looks_at_earlier(turn: Like) -> bool:
-    """Whether a pick goes back to an earlier turn, by its number or in its words."""
-    return turn.turn is not None or parse_ordinal_reference(turn.text) is not None
 
 
 def read_column(work: Path, part: Part, name: str) -> Iterator[tuple[Queries, dict[str, Scored]]]:
@@ -408,5 +369,5 @@ def read_column(work: Path, part: Part, name: str) -> Iterator[tuple[Queries, di
             with np.load(place / f"{system}.npz") as kept:
                 scores_qn = kept["scores_qn"]
                 out_qn = np.unpackbits(kept["out_qn"], axis=1, count=scores_qn.shape[1]).astype(bool)
-                found[system] = Scored(scores_qn, out_qn, float(kept["ms_a_turn"]))
+                found[system] = Scored(scores_qn, out_qn, kept["sharpness_q"], float(kept["ms_a_turn"]))
         yield queries, found

@@ -1,8 +1,9 @@
-"""Late fusion: standardised scores of several systems, summed with weights that gates give; fitted on validation.
+"""Late fusion: the scores of several systems, summed with weights that gates give; fitted on validation.
 
 The score of a picture is the sum over the systems s of w_s z_s, with
 
-    z_s = (score - mean) / deviation            over the pictures that are searched, query by query
+    z_s = (score - mean) / deviation            over the pictures that are searched, query by query; of the composer
+    z_s = (score - mean) * sharpness            which says itself what a lead means: nats
     w_s = softplus(a_s + W_s x)                 x: what is known of the conversation, of the library, of the scores
 
 and its probability is the softmax over all pictures that are searched. `a` and `W` minimise the cross entropy of the
@@ -16,11 +17,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from fusion_data import CONVERSATION, SYSTEMS, WORLDS, Queries, Scored, describe_library
+from fusion_data import Queries, Scored
 from jaxtyping import Bool, Float, Float32, Int
 from torch.nn import functional
 
 from viewfinder.metrics import expected_hits, score_bounds
+from viewfinder.retrievers.one.gates import COMPOSER, CONVERSATION, SYSTEMS, WORLDS, compare_worlds
+from viewfinder.search.scores import SAME_SCORES
 
 DEPTH = 10
 
@@ -55,7 +58,7 @@ ALL: Inputs = tuple(INPUTS)
 
 @dataclass(frozen=True, eq=False)
 class Standardised:
-    """The queries of one task with the scores of all systems, standardised."""
+    """The queries of one task with the scores of all systems: in nats of the composer, in deviations of others."""
 
     column: str
     queries: Queries
@@ -81,16 +84,18 @@ class Standardised:
 def standardise(
     column: str, queries: Queries, scored: Mapping[str, Scored], means_wd: Float32[np.ndarray, "w d"]
 ) -> Standardised:
-    """All systems' scores of a task in deviations from the mean; a system that says nothing adds nothing.
+    """All systems' scores of a task on scales of their own (`z_s` above); one that says nothing adds nothing.
 
     What is not searched is what the dialogue shows, and what the composer excludes.
     """
     raw_qsn = np.stack([scored[system].scores_qn for system in SYSTEMS], axis=1)
     z_qsn = raw_qsn - raw_qsn.mean(axis=2, keepdims=True)
     deviation_qs1 = z_qsn.std(axis=2, keepdims=True)
-    z_qsn /= np.where(deviation_qs1 > 1e-9, deviation_qs1, np.inf)
+    unit_qs1 = np.where(deviation_qs1 > SAME_SCORES, deviation_qs1, np.inf)
+    unit_qs1[:, SYSTEMS.index(COMPOSER), 0] = 1 / scored[COMPOSER].sharpness_q
+    z_qsn /= unit_qs1
     hits_sq = np.stack([hits(scored[system].scores_qn, queries.target_q, scored[system].out_qn) for system in SYSTEMS])
-    library_w = describe_library(queries.mean_d, means_wd)
+    library_w = compare_worlds(queries.mean_d, means_wd)
     return Standardised(column, queries, library_w, z_qsn, scored["composer"].out_qn, hits_sq)
 
 
@@ -117,10 +122,15 @@ class Gates:
         return np.asarray(np.logaddexp(0, self.a_s + some.inputs(self.known) @ self.w_sx.T), np.float32)
 
     def hits(self, some: Standardised, least: float = 0.0) -> Float[np.ndarray, " q"]:
-        """Whether each wanted picture is among the first ten; systems with less than this share are left out."""
+        """Whether each wanted picture is among the first ten."""
+        return hits(fuse(some.z_qsn, self.kept_weights(some, least)), some.queries.target_q, some.out_qn)
+
+    def kept_weights(self, some: Standardised, least: float) -> Float32[np.ndarray, "q s"]:
+        """The weights, 0 for systems with less than this share; the composer is never left out."""
         weight_qs = self.weights(some)
-        weight_qs = np.where(weight_qs >= least * weight_qs.sum(axis=1, keepdims=True), weight_qs, 0)
-        return hits(fuse(some.z_qsn, weight_qs), some.queries.target_q, some.out_qn)
+        kept_qs = weight_qs >= least * weight_qs.sum(axis=1, keepdims=True)
+        kept_qs[:, SYSTEMS.index(COMPOSER)] = True
+        return np.where(kept_qs, weight_qs, np.float32(0))
 
 
 def fuse(z_qsn: Float32[np.ndarray, "q s n"], weight_qs: Float32[np.ndarray, "q s"]) -> Float32[np.ndarray, "q n"]:

@@ -1,8 +1,8 @@
 """Conversations that a fusion leads itself: a simulated user looks at what it shows, and says what a person would.
 
 Fashion IQ's dialogues of five turns, and the mixed people of conversations.py, who describe photographs, correct and
-compare (nobody asks them anything). For validation of the first, two systems lead, and the scores of all are kept as
-those of recorded dialogues are (`fusion_data`); in the test every way leads its own dialogues with the same users.
+compare (nobody asks them anything). For validation some systems lead, and the scores of all are kept as those of
+recorded dialogues are (`fusion_data`); in the test every way leads its own dialogues with the same users.
 """
 
 from __future__ import annotations
@@ -16,12 +16,11 @@ from typing import Any, Protocol
 import numpy as np
 from conversations import ROUNDS, STYLES
 from fusion_data import (
+    CHOSEN,
     LIMITS,
-    SYSTEMS,
     Part,
     Queries,
     Scored,
-    describe_conversation,
     mean_vectors,
     score_queries,
     write_queries,
@@ -39,7 +38,9 @@ from viewfinder.evaluation.pictures import load_pictures, match_pictures
 from viewfinder.evaluation.plan import SearchDialogue, load_system
 from viewfinder.evaluation.replay import RegionScorer, force_pictures
 from viewfinder.evaluation.simulate import RESULTS_SHOWN, draw_first_pictures
+from viewfinder.query import Query
 from viewfinder.retrievers import Retriever
+from viewfinder.retrievers.one.gates import SYSTEMS, describe_conversation
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.kernels import best_rows
 from viewfinder.search.scores import find_excluded
@@ -49,13 +50,11 @@ from viewfinder.users.base import Screen
 
 TALKS_COLUMN = "fashioniq: five turns"
 PEOPLE_COLUMN = "photographs: mixed people"
-LEADERS = ("composer", "fashioniq")
-"""Who leads the validation dialogues of Fashion IQ's form; of the people there are none: nothing is fitted on them."""
-
-LED = (TALKS_COLUMN, PEOPLE_COLUMN)
+LED: dict[str, tuple[str, ...]] = {TALKS_COLUMN: ("composer", "fashioniq"), PEOPLE_COLUMN: ("composer",)}
+"""Who leads the validation dialogues of these columns."""
 
 PEOPLE = 150
-"""Photographs of the test that people look for, taken evenly."""
+"""Photographs that people look for, taken evenly."""
 
 
 class Lead(Protocol):
@@ -69,10 +68,7 @@ class Lead(Protocol):
     def systems(self) -> tuple[str, ...]:
         """The systems whose scores are needed; the pictures that the first excludes are not shown."""
 
-    def total(
-        self, turns: Sequence[Turn], scores: Mapping[str, Float32[np.ndarray, " n"]], hall: Hall,
-        out_n: Bool[np.ndarray, " n"],
-    ) -> Float32[np.ndarray, " n"]:  # fmt: skip
+    def total(self, heard: Heard, hall: Hall) -> Float32[np.ndarray, " n"]:
         """The score of every picture after these turns."""
 
 
@@ -92,12 +88,9 @@ class Alone:
         """That one."""
         return (self.system,)
 
-    def total(
-        self, turns: Sequence[Turn], scores: Mapping[str, Float32[np.ndarray, " n"]], hall: Hall,
-        out_n: Bool[np.ndarray, " n"],
-    ) -> Float32[np.ndarray, " n"]:  # fmt: skip
+    def total(self, heard: Heard, hall: Hall) -> Float32[np.ndarray, " n"]:
         """Its scores."""
-        return scores[self.system]
+        return heard.scores[self.system]
 
 
 @dataclass(eq=False)
@@ -114,12 +107,21 @@ class Hall:
 
 
 @dataclass(frozen=True, eq=False)
-class Moment:
-    """What there is after a turn: all turns so far, the scores of the systems that listen, and the order of all."""
+class Heard:
+    """What there is after a turn: all turns so far, and of every system that listens its scores of all pictures, those
+    that it excludes, and how much it makes of a lead."""
 
     turns: tuple[Turn, ...]
     scores: Mapping[str, Float32[np.ndarray, " n"]]
     outs: Mapping[str, Bool[np.ndarray, " n"]]
+    sharpness: Mapping[str, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Moment:
+    """What was heard, and the score of every picture by which the next are shown."""
+
+    heard: Heard
     total_n: Float32[np.ndarray, " n"]
 
 
@@ -137,19 +139,22 @@ def hold(hall: Hall, dialogue: SearchDialogue, lead: Lead, also: Sequence[str] =
         if turn is None:
             return
         conversation, turns = conversation.then(turn), (*turns, turn)
-        scores, outs = dict[str, Float32[np.ndarray, " n"]](), dict[str, Bool[np.ndarray, " n"]]()
+        queries: dict[str, Query] = {}
         for name, retriever in listening.items():
-            heard = resolve_turn(conversation, conversation.here, gallery, reads=retriever.reads)
-            states[name] = retriever.step(states[name], heard)
-            query = retriever.query(states[name])
-            [scores[name]] = score_queries([query], gallery, all_n, hall.regions)
-            outs[name] = np.isin(all_n, find_excluded(gallery, query))
-        out_n = outs[lead.systems[0]]
-        total_n = lead.total(turns, scores, hall, out_n)
+            resolved = resolve_turn(conversation, conversation.here, gallery, reads=retriever.reads)
+            states[name] = retriever.step(states[name], resolved)
+            queries[name] = retriever.query(states[name])
+        heard = Heard(
+            turns,
+            {name: score_queries([query], gallery, all_n, hall.regions)[0] for name, query in queries.items()},
+            {name: np.isin(all_n, find_excluded(gallery, query)) for name, query in queries.items()},
+            {name: query.sharpness for name, query in queries.items()},
+        )
+        out_n, total_n = heard.outs[lead.systems[0]], lead.total(heard, hall)
         rows = best_rows(total_n, RESULTS_SHOWN, ~out_n, None, gallery.snapshot.ids_to_order)
         shown = tuple(ids[row] for row in rows)
         conversation = conversation.recorded(shown=shown, asked=None)
-        yield Moment(turns, scores, outs, total_n)
+        yield Moment(heard, total_n)
 
 
 def open_halls(name: str, work: Path, part: Part) -> Iterator[Hall]:
@@ -157,7 +162,7 @@ def open_halls(name: str, work: Path, part: Part) -> Iterator[Hall]:
     encoder = RememberingEncoder()
     retrievers = {system: force_pictures(load_system(system)) for system in SYSTEMS}
     if name == PEOPLE_COLUMN:
-        folder = "photographs"
+        folder = "photographs" if part == "test" else CHOSEN
         plan = Plan(system="composer", data=work / folder, protocol="captions", features=work / "features" / folder)
         style = SpeakingStyle(**STYLES["mixed"])
         person = photo_person(read_annotations(plan.data), style=style)
@@ -182,15 +187,16 @@ def open_halls(name: str, work: Path, part: Part) -> Iterator[Hall]:
 
 def score_validation_talks(work: Path) -> None:
     """Keeps the scores of all systems in validation dialogues that some of them lead."""
-    home = work / "scores" / "val" / folder_name(TALKS_COLUMN)
-    if (home / "done").is_file():
-        return
-    for number, hall in enumerate(open_halls(TALKS_COLUMN, work, "val")):
-        for at, leader in enumerate(LEADERS):
-            held = [list(hold(hall, one, Alone(leader), SYSTEMS)) for one in hall.task.dialogues]
-            keep_talks(home / str(len(LEADERS) * number + at), hall, held)
-            print("val", TALKS_COLUMN, hall.task.name, leader, len(held), flush=True)
-    (home / "done").touch()
+    for name, leaders in LED.items():
+        home = work / "scores" / "val" / folder_name(name)
+        if (home / "done").is_file():
+            continue
+        for number, hall in enumerate(open_halls(name, work, "val")):
+            for at, leader in enumerate(leaders):
+                held = [list(hold(hall, one, Alone(leader), SYSTEMS)) for one in hall.task.dialogues]
+                keep_talks(home / str(len(leaders) * number + at), hall, held)
+                print("val", name, hall.task.name, leader, len(held), flush=True)
+        (home / "done").touch()
 
 
 def keep_talks(folder: Path, hall: Hall, held: Sequence[Sequence[Moment]]) -> None:
@@ -201,16 +207,23 @@ def keep_talks(folder: Path, hall: Hall, held: Sequence[Sequence[Moment]]) -> No
     queries = Queries(
         tuple(one.id for one in hall.task.dialogues), np.array([place for place, _ in moments]),
         np.array([targets[place] for place, _ in moments]), np.array([id(one) in ends for _, one in moments]),
-        np.array([describe_conversation(one.turns) for _, one in moments], np.float32),
+        np.array([describe_conversation(one.heard.turns) for _, one in moments], np.float32),
         hall.gallery.snapshot.matrix_nd.mean(axis=0), captions=False,
     )  # fmt: skip
     folder.mkdir(parents=True, exist_ok=True)
     write_queries(folder, queries)
     for system in SYSTEMS:
-        scores_qn, out_qn = (np.stack([some[system] for some in each]) for each in (
-            [one.scores for _, one in moments], [one.outs for _, one in moments],
-        ))  # fmt: skip
-        write_scores(folder, system, Scored(scores_qn, out_qn, 0.0))
+        write_scores(folder, system, stack_heard([one.heard for _, one in moments], system))
+
+
+def stack_heard(some: Sequence[Heard], system: str) -> Scored:
+    """What a system made of every moment."""
+    return Scored(
+        np.stack([heard.scores[system] for heard in some]),
+        np.stack([heard.outs[system] for heard in some]),
+        np.array([heard.sharpness[system] for heard in some], np.float32),
+        0.0,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,11 +231,12 @@ class Fused:
     """All systems lead together."""
 
     gates: Gates
+    least: float = 0.0  # systems of a smaller share are left out
 
     @property
     def mark(self) -> str:
         """A digest of its weights."""
-        numbers = self.gates.a_s.tobytes() + self.gates.w_sx.tobytes()
+        numbers = self.gates.a_s.tobytes() + self.gates.w_sx.tobytes() + str(self.least).encode()
         return hashlib.blake2b(numbers, digest_size=8).hexdigest()
 
     @property
@@ -230,17 +244,14 @@ class Fused:
         """All of them."""
         return SYSTEMS
 
-    def total(
-        self, turns: Sequence[Turn], scores: Mapping[str, Float32[np.ndarray, " n"]], hall: Hall,
-        out_n: Bool[np.ndarray, " n"],
-    ) -> Float32[np.ndarray, " n"]:  # fmt: skip
+    def total(self, heard: Heard, hall: Hall) -> Float32[np.ndarray, " n"]:
         """The weighted sum of their standardised scores."""
-        none_q, said_qf = np.zeros(1, int), np.array([describe_conversation(turns)], np.float32)
+        none_q, said_qf = np.zeros(1, int), np.array([describe_conversation(heard.turns)], np.float32)
         mean_d = hall.gallery.snapshot.matrix_nd.mean(axis=0)
         queries = Queries(("",), none_q, none_q, np.ones(1, bool), said_qf, mean_d, captions=False)
-        scored = {name: Scored(scores_n[None], out_n[None], 0.0) for name, scores_n in scores.items()}
+        scored = {name: stack_heard([heard], name) for name in SYSTEMS}
         one = standardise(TALKS_COLUMN, queries, scored, hall.means_wd)
-        total_n: Float32[np.ndarray, " n"] = fuse(one.z_qsn, self.gates.weights(one))[0]
+        total_n: Float32[np.ndarray, " n"] = fuse(one.z_qsn, self.gates.kept_weights(one, self.least))[0]
         return total_n
 
 
@@ -268,6 +279,6 @@ def hear_out(hall: Hall, dialogue: SearchDialogue, lead: Lead) -> Iterator[float
     moments = hold(hall, dialogue, lead)
     for _ in range(hall.task.rounds):
         if (moment := next(moments, None)) is not None:
-            out_1n = moment.outs[lead.systems[0]][None]
+            out_1n = moment.heard.outs[lead.systems[0]][None]
             [found] = hits(moment.total_n[None], target_q, out_1n).tolist()
         yield found

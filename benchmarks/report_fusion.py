@@ -11,7 +11,7 @@ from side_by_side import SHARED
 PHOTOGRAPHS = "photographs: five captions"
 """The test that is shown turn by turn."""
 
-WAYS = ("sum", "gates", "early", "early, small shares left out", "guarded", "router", "left out")
+WAYS = ("sum", "gates", "early", "one", "router", "left out")
 """Ways, in the order of the columns."""
 
 
@@ -22,7 +22,24 @@ def fusion_parts(found: dict[str, Any]) -> dict[str, list[str]]:
         "fusion-turns": turns_table(found["photographs by turn"]),
         "fusion-shares": shares_table(found["columns"], found["ms a turn"]),
         "fusion-machine": [machine_line(found["machine"])],
+        "fusion-companions": companions_table(found["photographs, one beside the composer"]),
+        "one": one_table(found["columns"]),
+        "one-machine": [machine_line(found["machine"])],
     }
+
+
+def one_table(columns: Mapping[str, Any]) -> list[str]:
+    """A line for each column: the composer, the best system, and what the retriever "one" finds."""
+    lines = [
+        [
+            name,
+            format_tenths(one["systems"]["composer"]["mean"]),
+            f"{one['best']} {format_tenths(one['systems'][one['best']]['mean'])}",
+            difference_cell(one["ways"]["one"]),
+        ]
+        for name, one in columns.items()
+    ]
+    return format_table(["column", "composer", "best system", "one"], lines)
 
 
 def ways_table(columns: Mapping[str, Any]) -> list[str]:
@@ -50,6 +67,12 @@ def difference_cell(way: Mapping[str, Any]) -> str:
     return f"**{text}**" if way["difference"]["low"] > 0 else text
 
 
+def companions_table(found: Mapping[str, Any]) -> list[str]:
+    """What each system finds on photographs beside the composer."""
+    lines = [[system, f"{one['nats a deviation']}", difference_cell(one)] for system, one in found.items()]
+    return format_table(["beside the composer", "nats a deviation, by validation", "R@10, turn 5"], lines)
+
+
 def turns_table(tests: Mapping[str, Any]) -> list[str]:
     """The composer and every way after each turn of each test of photographs."""
     rows = tests[PHOTOGRAPHS]
@@ -66,7 +89,7 @@ def turn_cell(one: Mapping[str, Any]) -> str:
 
 
 def shares_table(columns: Mapping[str, Any], ms_a_turn: Mapping[str, float]) -> list[str]:
-    """The share of each system in the weights of `early`, by column, and what a turn of it costs."""
+    """The share of each system in the weights of `one`, by column, and what a turn of it costs."""
     lines = [
         [name, *(f"{100 * share:.0f}" for share in one["shares"].values())]
         for name, one in columns.items()

@@ -125,7 +125,7 @@ SHORTER = {
 }
 """Less of the same, on every page."""
 
-SYSTEMS = ("chatir", "chatsearcher", "drilldown", "fashioniq", "mai")
+SYSTEMS = ("chatir", "chatsearcher", "drilldown", "fashioniq", "mai", "one")
 INSTEAD: dict[str, dict[str, str]] = {
     "docs/construction.md": {
         "--split test": "--split all",  # of forty pictures, five are for testing

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from fusion_data import CONVERSATION, SYSTEMS, Queries, Scored, describe_conversation, describe_library
+from fusion_data import Queries, Scored
 from fusion_fit import NOTHING, Gates, Standardised, choose_routes, fit, fuse, route, standardise
 
 from viewfinder.conversation import Like, Say
+from viewfinder.retrievers.one.gates import CONVERSATION, SYSTEMS, compare_worlds, describe_conversation
 
 PICTURES, DIALOGUES = 60, 80
 CONVERSES = ("conversation",)
@@ -20,8 +21,9 @@ def make_queries(target_q: list[int], said_q: list[float]) -> Queries:
     return Queries(ids, np.arange(count), np.array(target_q), np.ones(count, bool), known_qf, np.eye(3)[0], False)
 
 
-def make_scored(scores_qn: np.ndarray) -> Scored:
-    return Scored(scores_qn.astype(np.float32), np.zeros(scores_qn.shape, bool), 1.0)
+def make_scored(scores_qn: np.ndarray, sharpness: float = 1.0) -> Scored:
+    sharpness_q = np.full(len(scores_qn), sharpness, np.float32)
+    return Scored(scores_qn.astype(np.float32), np.zeros(scores_qn.shape, bool), sharpness_q, 1.0)
 
 
 def two_kinds(seed: int) -> Standardised:
@@ -40,11 +42,12 @@ def two_kinds(seed: int) -> Standardised:
     )
 
 
-def test_scores_are_in_deviations_from_the_mean_and_silence_adds_nothing() -> None:
-    scored = {system: make_scored(np.array([[1.0, 3.0, 5.0, 7.0]])) for system in SYSTEMS}
+def test_scores_are_in_deviations_from_the_mean_or_in_nats_and_silence_adds_nothing() -> None:
+    scored = {system: make_scored(np.array([[1.0, 3.0, 5.0, 7.0]]), sharpness=20.0) for system in SYSTEMS}
     scored["mai"] = make_scored(np.full((1, 4), 9.0))
     one = standardise("one", make_queries([3], [0.0]), scored, np.eye(3, dtype=np.float32))
-    assert one.z_qsn[0, 0] == pytest.approx(np.array([-3, -1, 1, 3]) / 5**0.5)  # mean 4, variance (9 + 1 + 1 + 9) / 4
+    assert one.z_qsn[0, 1] == pytest.approx(np.array([-3, -1, 1, 3]) / 5**0.5)  # mean 4, variance (9 + 1 + 1 + 9) / 4
+    assert one.z_qsn[0, 0].tolist() == [-60.0, -20.0, 20.0, 60.0]  # the composer says what a lead means
     assert not one.z_qsn[0, SYSTEMS.index("mai")].any()
 
 
@@ -91,5 +94,5 @@ def test_a_conversation_is_described_by_what_was_done() -> None:
 
 def test_a_library_is_described_by_the_world_it_is_like() -> None:
     worlds_wd = np.eye(3, dtype=np.float32)
-    found_w = describe_library(worlds_wd[1], worlds_wd)
+    found_w = compare_worlds(worlds_wd[1], worlds_wd)
     assert found_w == pytest.approx([-0.5, 1.0, -0.5])  # directions from the centre of three corners

@@ -194,7 +194,7 @@ def test_the_wheel_alone_adds_finds_talks_and_serves_without_torch(installed: Pa
 
     assert "6 added" in viewfinder("add", tmp_path / "pictures")
     assert len(viewfinder("find", "red", "--json")[0]["results"]) == 6
-    for retriever in ("composer", "chatir", "chatsearcher", "drilldown", "fashioniq", "mai"):
+    for retriever in ("composer", "chatir", "chatsearcher", "drilldown", "fashioniq", "mai", "one"):
         assert len(viewfinder("chat", "--retriever", retriever, "--script", tmp_path / "talk.jsonl", "--json")) == 2
     assert viewfinder("doctor")
     assert "number 1 of 300" in viewfinder("demo", "--no-serve", "--out", tmp_path / "demo")

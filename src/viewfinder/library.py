@@ -546,7 +546,7 @@ class Library:
         raw: RawVectors | None = gallery.raw
         if (space := reads.space) is not None:
             raw = gallery.need_raw(space)
-        if reads.regions and isinstance(raw, StoredVectors):
+        if isinstance(raw, StoredVectors) and reads.uses_regions_of(lambda: gallery.collection):
             filled = raw.fill(gallery.snapshot, progress)
             raw.has_regions(self.gallery().snapshot)  # kept for the next conversation
         self.left_out = filled.left_out

@@ -6,7 +6,7 @@ It stands between reading a conversation and scoring a collection; it knows neit
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, Protocol, runtime_checkable
 
@@ -188,6 +188,8 @@ class ResolvedTurn:
     catalogue: column -> values; `changes` the values that a "but ..." names, and then `text` is the rest of it.
     `words` gives vectors in the space of the global picture vectors, `sentences` vectors before any head. `earlier`
     gives the pictures of an earlier turn by its number: the one picked there, else the top of what it showed.
+    `collection` describes all pictures that are searched, `look_up_for` gives the same turn with what another
+    retriever reads of pictures; None: nobody can tell.
     """
 
     turn: Turn
@@ -201,6 +203,8 @@ class ResolvedTurn:
     vocabulary: tuple[str, ...] = ()
     sentences: SentenceEncoder | None = None
     earlier: Callable[[int], tuple[Picture, ...]] = lambda number: ()
+    collection: Callable[[], Collection] | None = None
+    look_up_for: Callable[[Reads], ResolvedTurn] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -276,6 +280,21 @@ class Predictor(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
+class Collection:
+    """What a retriever may know of the pictures that are searched, taken together.
+
+    Attributes:
+        encoder_version: of the encoder that made their vectors.
+        mean_d: the mean of these vectors; of a large collection, that of a sample.
+        has_captions: whether people have written captions of any of them.
+    """
+
+    encoder_version: str
+    mean_d: Float32[np.ndarray, " d"]
+    has_captions: bool
+
+
+@dataclass(frozen=True, eq=False)
 class Reads:
     """The inputs of a retriever: declared once, as its `reads`, for the session, the gallery and the library.
 
@@ -293,11 +312,16 @@ class Reads:
     words: bool = True
     predictor: Predictor | None = None  # predicts the attributes of these pictures; None: they are not read
     count: int = 0  # how many attributes of a picture: the likeliest ones
+    regions_in: Callable[[Collection], bool] | None = None  # in which collections it uses regions, if not in all
 
     @property
     def regions(self) -> bool:
         """Whether all pictures of a collection must have raw regions."""
         return self.space is not None and self.space.reads_regions
+
+    def uses_regions_of(self, collection: Callable[[], Collection]) -> bool:
+        """Whether all pictures of a collection, which is described if that matters, are to have raw regions."""
+        return self.regions or (self.regions_in is not None and self.regions_in(collection()))
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -413,6 +437,29 @@ class WordMatch:
         return f'{"a machine wrote" if self.by_machine else "written"} of it: "{self.text}"'
 
 
+@dataclass(frozen=True, eq=False)
+class Opinion:
+    """What another system makes of the same conversation: a picture gains `nats` for every deviation by which the
+    system's score of it is above the mean of all pictures.
+
+    `turn` is the last one that it has heard, `system` its name.
+    """
+
+    system: str
+    turn: int
+    query: Query
+    nats: float
+
+    @property
+    def label(self) -> str:
+        """As it is shown to people."""
+        return f"what {self.system} makes of all that was said"
+
+
+Term = Evidence | WordMatch | Opinion
+"""What is added to the likeness of pictures to a query's parts."""
+
+
 SHARPNESS = 20.0
 """The sharpness of a query of which nothing better is known, on the scale of the encoder in the box."""
 
@@ -436,7 +483,8 @@ class Query:
     `on_box_scale`: weights and sharpness were chosen for the likeness that the encoder in the box gives. A gallery of
     another brings its own to that scale (`express_query`). Otherwise likeness stays as the encoder gives it.
 
-    `operations` is what the last turn does with earlier ones, for systems that read it.
+    `operations` is what the last turn does with earlier ones, for systems that read it. `opinions` are of retrievers
+    that ask others.
     """
 
     parts: tuple[Part, ...]
@@ -449,6 +497,16 @@ class Query:
     evidence: tuple[Evidence, ...] = ()
     word_matches: tuple[WordMatch, ...] = ()
     on_box_scale: bool = False
+    opinions: tuple[Opinion, ...] = ()
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """All that is added to the likeness of pictures, in the order in which it is explained."""
+        return (*self.evidence, *self.opinions, *self.word_matches)
+
+    def without_terms(self) -> Query:
+        """The parts alone."""
+        return replace(self, evidence=(), opinions=(), word_matches=())
 
     @property
     def looks_for_something(self) -> bool:

@@ -29,7 +29,7 @@ from viewfinder.encoders.base import REGIONS, Calibration, Encoded, Encoder, Pix
 from viewfinder.encoders.scale import BOX, Scale
 from viewfinder.pictures import Fit, Stretch, picture_id
 from viewfinder.pictures.formats import PictureReader, detect_format
-from viewfinder.query import ResolvedTurn, SentenceEncoder
+from viewfinder.query import Reads, ResolvedTurn, SentenceEncoder
 from viewfinder.questioners.base import Candidates, Questioner
 from viewfinder.retrievers import AnsweringRetriever, Retriever, RetrieverClass, load_retriever
 from viewfinder.search.gallery import Gallery
@@ -274,7 +274,11 @@ def check_retriever(retriever: str | Retriever[Any] | RetrieverClass, *, encoder
 
 def every_kind_of_turn(retriever: Retriever[Any], gallery: Gallery) -> list[ResolvedTurn]:
     """Nine turns over pictures of `LOOKS`, which come as this retriever reads them."""
-    encoder, reads = gallery.encoder, retriever.reads
+    return _list_turns(retriever.reads, gallery)
+
+
+def _list_turns(reads: Reads, gallery: Gallery) -> list[ResolvedTurn]:
+    encoder = gallery.encoder
     p, q, r = (read_picture(gallery, name, reads) for name in ("p003", "p009", "p017"))
     red = {"top": ("red",)}
     turns = [
@@ -288,7 +292,16 @@ def every_kind_of_turn(retriever: Retriever[Any], gallery: Gallery) -> list[Reso
         ResolvedTurn(Reject(), 8, encoder.words, "", (), (r,)),
         ResolvedTurn(Like("p009", "", 1), 9, encoder.words, "", (q,)),
     ]
-    return [replace(turn, sentences=SentenceEncoder(encoder.sentences_version, encoder.sentences)) for turn in turns]
+    sentences = SentenceEncoder(encoder.sentences_version, encoder.sentences)
+    return [
+        replace(
+            turn,
+            sentences=sentences,
+            collection=lambda: gallery.collection,
+            look_up_for=lambda others, at=at: _list_turns(others, gallery)[at],  # type: ignore[misc]
+        )
+        for at, turn in enumerate(turns)
+    ]
 
 
 def _that_shows_pictures(retriever: Retriever[Any]) -> Retriever[Any]:

@@ -126,9 +126,10 @@ def load_pictures(
         EncoderMismatch: the system was trained on other vectors than the encoder gives.
     """
     space = retriever.reads.space
-    regions = retriever.reads.regions or retriever.reads.named_regions
+    needs = retriever.reads.regions or retriever.reads.named_regions
+    regions = needs or retriever.reads.regions_in is not None
     if plan.vectors is not None:
-        if regions:
+        if needs:
             raise BadInput(f"--vectors {plan.vectors}: one vector a picture, but {plan.system_name} looks at regions")
         return _read_given_vectors(plan.vectors, encoder)
     if space is not None and space.raw_version == DETECTOR_VERSION:

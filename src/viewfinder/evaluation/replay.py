@@ -164,7 +164,9 @@ class _Scorer:
         tables = [np.full(shape, np.nan) for _ in range(4)] + [np.full((*shape, truths), np.nan) for _ in range(2)]
         while waiting := list(islice(asked, MAX_QUERIES_AT_ONCE)):
             # A query that says nothing is a plain one too: one dot product, with zeros.
-            plain = [one for one in waiting if not one.truths and not sum_plain_parts(one.query).others]
+            plain = [
+                one for one in waiting if not (one.truths or one.query.opinions or sum_plain_parts(one.query).others)
+            ]
             if plain:
                 best_q, worst_q = self._rank_plain(plain)
                 for one, best, worst in zip(plain, best_q, worst_q, strict=True):

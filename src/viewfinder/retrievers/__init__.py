@@ -115,6 +115,12 @@ def _load_combiner(checkpoint: Path | None) -> Retriever[Any]:
     return load(checkpoint)
 
 
+def _load_one(checkpoint: Path | None) -> Retriever[Any]:
+    from viewfinder.retrievers.one.retriever import load
+
+    return load(checkpoint, load_retriever)
+
+
 def _load_baseline(name: str, checkpoint: Path | None) -> Retriever[Any]:
     from viewfinder.retrievers.baselines.retriever import load
 
@@ -134,6 +140,7 @@ RETRIEVERS: dict[str, Maker] = {
     "mai": _load_mai,
     "chatsearcher": _load_chatsearcher,
     "combiner": _load_combiner,
+    "one": _load_one,
     **{name: partial(_load_baseline, name) for name in ("hre", "r-hre", "r-re", "r-rankfusion")},
 }
 

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from viewfinder.query import Evidence, Part, Query, RegionSpace, WordMatch
+from viewfinder.query import Part, Query, RegionSpace, Term
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.near_scores import NearScores
 from viewfinder.search.regions import compute_attention, find_block, find_boxes
-from viewfinder.search.scores import Scores, measure_likeness, positive_weight, weigh_term
+from viewfinder.search.scores import Scores, find_standing, measure_likeness, positive_weight, weigh_term
 
 
 def explain_hits(
@@ -24,11 +24,29 @@ def explain_hits(
     shares_kp = share_parts(gallery, query, rows_k, scores)
     found = explain_turns(query, np.concatenate([shares_kp, share_evidence(gallery, query, rows_k)], axis=1))
     if isinstance(query.space, RegionSpace) and query.parts:
-        looks = zip(found, rows_k.tolist(), shares_kp, compute_attention(gallery, query, rows_k), strict=True)
-        for entry, row, shares_p, attention_pr in looks:
-            boxes_r4 = find_boxes(gallery, row, query.space)
-            entry["regions"] = explain_regions(query, shares_p, attention_pr, boxes_r4)
+        _add_regions(found, gallery, query, rows_k, shares_kp)
+    for opinion in query.opinions:
+        looking, standing = opinion.query, find_standing(gallery, opinion.query)
+        if isinstance(looking.space, RegionSpace) and looking.space.reads_regions and standing is not None:
+            scale = opinion.nats / (standing.deviation * query.sharpness)
+            _add_regions(found, gallery, looking, rows_k, scale * share_parts(gallery, looking, rows_k))
+            break  # one system is shown looking
     return found
+
+
+def _add_regions(
+    found: list[dict[str, Any]],
+    gallery: Gallery,
+    query: Query,
+    rows_k: Int[np.ndarray, " k"],
+    shares_kp: Float[np.ndarray, "k parts"],
+) -> None:
+    """Adds to each entry where the parts of a query in a `RegionSpace` look."""
+    assert isinstance(query.space, RegionSpace)
+    looks = zip(found, rows_k.tolist(), shares_kp, compute_attention(gallery, query, rows_k), strict=True)
+    for entry, row, shares_p, attention_pr in looks:
+        boxes_r4 = find_boxes(gallery, row, query.space)
+        entry["regions"] = explain_regions(query, shares_p, attention_pr, boxes_r4)
 
 
 def share_parts(
@@ -55,10 +73,9 @@ def share_parts(
 
 
 def share_evidence(gallery: Gallery, query: Query, rows_k: Int[np.ndarray, " k"]) -> Float[np.ndarray, "k evidence"]:
-    """The share of each answer that counts as evidence, then of each word match, in the score of these pictures."""
-    terms: tuple[Evidence | WordMatch, ...] = (*query.evidence, *query.word_matches)
-    shares_ke = np.zeros((len(rows_k), len(terms)), np.float32)
-    for at, term in enumerate(terms):
+    """The share of each answer that counts as evidence, then of opinions and of word matches, in these scores."""
+    shares_ke = np.zeros((len(rows_k), len(query.terms)), np.float32)
+    for at, term in enumerate(query.terms):
         # Nothing where there are no ratios: what they were about has gone.
         if (ratios := weigh_term(gallery, term)) is not None:
             shares_ke[:, at] = ratios.at(rows_k) / np.float32(query.sharpness)
@@ -66,9 +83,9 @@ def share_evidence(gallery: Gallery, query: Query, rows_k: Int[np.ndarray, " k"]
 
 
 def explain_turns(query: Query, shares_kp: Float[np.ndarray, "k parts"]) -> list[dict[str, Any]]:
-    """The shares of each hit's score as JSON: per turn, what it said and what it added. Parts first, then evidence,
-    then word matches."""
-    terms: tuple[Part | Evidence | WordMatch, ...] = (*query.parts, *query.evidence, *query.word_matches)
+    """The shares of each hit's score as JSON: per turn, what it said and what it added. Parts first, then the
+    query's terms."""
+    terms: tuple[Part | Term, ...] = (*query.parts, *query.terms)
     # All but the shares is alike for all hits. Labels each once: several slots may hold parts of the same.
     labels: dict[int, dict[str, None]] = {}
     for term in terms:

@@ -20,7 +20,7 @@ from viewfinder.encoders.tags import TagVectors
 from viewfinder.encoders.vectors import check_texts
 from viewfinder.errors import UnknownName
 from viewfinder.pictures.facts.model import MACHINE_NAMES
-from viewfinder.query import LikelihoodRatios, Reads, RegionSpace, SentenceEncoder
+from viewfinder.query import Collection, LikelihoodRatios, Reads, RegionSpace, SentenceEncoder
 from viewfinder.search.measures import Measures
 from viewfinder.search.raw_vectors import Companion, RawVectors, check_fits
 from viewfinder.search.written_words import WrittenWords
@@ -135,6 +135,14 @@ class Gallery:
 
         known = {} if self.encoder.calibration is None else self.encoder.calibration.familiar
         return self.memory.remember(("machine", text), lambda: weigh_machine_words(self.snapshot, text, known))
+
+    @cached_property
+    def collection(self) -> Collection:
+        """What retrievers may know of all pictures together; there must be at least one."""
+        width = self.snapshot.matrix_nd.shape[1]
+        is_small = len(self) <= MAX_KEPT_PICTURES
+        mean_d = self.snapshot.matrix_nd.mean(axis=0) if is_small else self.measures.moments.mean_w[:width]
+        return Collection(self.encoder.version, np.asarray(mean_d, np.float32), self.snapshot.has_captions)
 
     # -- what words and images are made comparable with
 

@@ -88,7 +88,12 @@ def _score_said(
 def _is_words_alone(query: Query) -> bool:
     """Whether a query is about what was said and nothing else, though it may read it otherwise (the composer's)."""
     wanted = all(part.kind == "words" and part.centred and part.weight > 0 for part in query.parts)
-    return wanted and bool(query.parts) and not query.evidence and not isinstance(query.space, RegionSpace)
+    return (
+        wanted
+        and bool(query.parts)
+        and not (query.evidence or query.opinions)
+        and not isinstance(query.space, RegionSpace)
+    )
 
 
 def _rescore_best(gallery: Gallery, query: Query, alike: Scores) -> NearScores:
@@ -108,7 +113,8 @@ def _is_mean_of(query: Query, texts_md: Float[np.ndarray, "m d"]) -> bool:
 
     Systems may read the same words as another vector than the encoder's.
     """
-    alone = not query.evidence and not isinstance(query.space, RegionSpace) and len(query.parts) == len(texts_md)
+    alone = not (query.evidence or query.opinions or isinstance(query.space, RegionSpace))
+    alone = alone and len(query.parts) == len(texts_md)
     if not alone or not all(part.kind == "words" and part.centred and part.weight == 1.0 for part in query.parts):
         return False
     read = [part.vector_d for part in query.parts if part.vector_d is not None]

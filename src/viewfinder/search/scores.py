@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,12 +12,25 @@ from jaxtyping import Bool, Float, Float32, Int, Int64
 
 from viewfinder.encoders.scale import Scale
 from viewfinder.errors import UnknownName
-from viewfinder.query import SHARPNESS, Evidence, Part, Query, Ratios, RegionSpace, WordMatch
+from viewfinder.query import (
+    SHARPNESS,
+    Evidence,
+    LikelihoodRatios,
+    Opinion,
+    Part,
+    Query,
+    Ratios,
+    RegionSpace,
+    Term,
+)
 from viewfinder.search.gallery import MAX_KEPT_PICTURES, Gallery
 from viewfinder.search.kernels import best_rows, dot_scores, top_k
 from viewfinder.search.parts import RIVAL_TEMPERATURE, contrast_scores, vocabulary_likeness, vocabulary_vectors
 from viewfinder.search.regions import find_block
 from viewfinder.search.verdicts import CROWD, Spread
+
+SAME_SCORES = 1e-9
+"""Scores that deviate less from their mean are alike."""
 
 MIN_SORTED = 100
 """Results sorted at once: more than are looked at, as a rule, if nothing is asked."""
@@ -236,14 +250,14 @@ def measure_likeness_in_words(
 def sum_prior(
     gallery: Gallery, query: Query, rows_k: Int[np.ndarray, " k"] | None = None
 ) -> Float32[np.ndarray, " k"] | None:
-    """The sum that answers and word matches add to the scores of these pictures, or of all; None: nothing."""
-    return sum_terms(gallery, query, (*query.evidence, *query.word_matches), rows_k)
+    """The sum that answers, opinions and word matches add to the scores of these pictures, or of all; None: nothing."""
+    return sum_terms(gallery, query, query.terms, rows_k)
 
 
 def sum_terms(
     gallery: Gallery,
     query: Query,
-    terms: Sequence[Evidence | WordMatch],
+    terms: Sequence[Term],
     rows_k: Int[np.ndarray, " k"] | None = None,
 ) -> Float32[np.ndarray, " k"] | None:
     """What some of these add; None if there are none of them."""
@@ -261,10 +275,57 @@ def sum_terms(
     return total_k
 
 
-def weigh_term(gallery: Gallery, term: Evidence | WordMatch) -> Ratios | None:
-    """How much likelier an answer or a text is for each picture; None: what it was about has gone."""
+def weigh_term(gallery: Gallery, term: Term) -> Ratios | None:
+    """How much likelier an answer, an opinion or a text is for each picture; None: what it was about has gone."""
     if isinstance(term, Evidence):
         return term.ratios()
+    if isinstance(term, Opinion):
+        return weigh_opinion(gallery, term)
     if term.by_machine:
         return gallery.weigh_machine_words(term.text)
     return None if gallery.written is None else gallery.written.weigh_text(term.text).ratios
+
+
+@dataclass(frozen=True, eq=False)
+class Standing:
+    """The scores that another system gives all pictures, in deviations from their mean."""
+
+    by_n: Float32[np.ndarray, " n"]
+    deviation: float
+
+
+def weigh_opinion(gallery: Gallery, opinion: Opinion) -> LikelihoodRatios | None:
+    """What another system makes of all pictures, in nats; None: it says the same of all. Raises as `score_all`."""
+    standing = find_standing(gallery, opinion.query)
+    return None if standing is None else LikelihoodRatios(standing.by_n * np.float32(opinion.nats), None)
+
+
+def find_standing(gallery: Gallery, query: Query) -> Standing | None:
+    """The scores that a query gives all pictures, kept by the gallery; None: all are alike. Raises as `score_all`."""
+
+    def score() -> Standing | None:
+        return standardise(score_all(gallery, express_query(query, gallery.measures.scale)).total_n)
+
+    return gallery.memory.remember(("standing", *_mark_query(query)), score) if query.parts else None
+
+
+def standardise(scores_n: Float32[np.ndarray, " n"]) -> Standing | None:
+    """Scores in deviations from their mean; None: all are alike.
+
+    >>> standardise(np.array([1, 3], np.float32)).by_n.tolist()
+    [-1.0, 1.0]
+    """
+    deviation = float(scores_n.std()) if len(scores_n) else 0.0
+    return (
+        None if deviation < SAME_SCORES else Standing((scores_n - scores_n.mean()) / np.float32(deviation), deviation)
+    )
+
+
+def _mark_query(query: Query) -> tuple[str, bytes]:
+    """All that a query's parts say, for use as a key."""
+    said = hashlib.blake2b(query.compare.encode(), digest_size=16)
+    for part in query.parts:
+        said.update(repr((part.kind, part.weight, part.value, part.centred, part.beyond)).encode())
+        for array in (part.vector_d, part.rivals_rd):
+            said.update(b"" if array is None else np.ascontiguousarray(array).tobytes())
+    return query.space.name if isinstance(query.space, RegionSpace) else query.space, said.digest()

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Bool, Float32, Int, Int64
 
-from viewfinder.query import ComputedRatios, Evidence, Part, Query, Ratios, RegionSpace, WordMatch
+from viewfinder.query import ComputedRatios, Part, Query, Ratios, RegionSpace
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.kernels import top_k
 from viewfinder.search.near_scores import CANDIDATES, NearScores
@@ -111,7 +110,7 @@ def ask_shards(
         open_n = np.ones(len(gallery), bool) if allowed_n is None else allowed_n.copy()
         open_n[excluded_k] = False
     # What answers and written words add depends on all pictures: it is known here, one number per picture.
-    answers, lost = shards.ask(replace(query, evidence=(), word_matches=()), sum_prior(gallery, query), open_n)
+    answers, lost = shards.ask(query.without_terms(), sum_prior(gallery, query), open_n)
     return merge_answers(
         answers,
         lost,
@@ -220,8 +219,7 @@ def list_computed(gallery: Gallery, query: Query) -> list[ComputedRatios]:
 
 def _sum_uncompared(gallery: Gallery, query: Query) -> Float32[np.ndarray, " n"] | None:
     """The number added to the score of every picture besides its similarity and what is computed; None: nothing."""
-    terms: tuple[Evidence | WordMatch, ...] = (*query.evidence, *query.word_matches)
-    prior_n = sum_terms(gallery, query, [term for term in terms if _is_known(weigh_term(gallery, term))])
+    prior_n = sum_terms(gallery, query, [term for term in query.terms if _is_known(weigh_term(gallery, term))])
     for part in query.parts:
         if part.kind == "value":
             weight = np.float32(part.weight / positive_weight(query))

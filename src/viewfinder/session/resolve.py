@@ -112,6 +112,8 @@ def resolve_turn(
         vocabulary.words if vocabulary is not None else (),
         gallery.find_sentences(None if reads.space is None else reads.space.raw_version),
         lambda number: screens.list_after(number) if 0 <= number < node.number else (),
+        lambda: gallery.collection,
+        lambda others: resolve_turn(conversation, node, gallery, image_file, others, read),
     )
 
 

@@ -1,0 +1,1 @@
+"""One retriever for every kind of conversation: the composer, and what the trained systems make of it."""

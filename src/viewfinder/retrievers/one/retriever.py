@@ -1,0 +1,106 @@
+"""All retrievers as one: the composer reads the conversation, and trained systems add what they make of it.
+
+Among photographs the composer searches alone, because there it is ahead of what the others add; in other collections a
+picture's score is, in nats, the composer's own times its weight, and for each other system its weight for every
+deviation by which its score of the picture is above the mean (`query.Opinion`). Numpy only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from viewfinder.conversation import Turn
+from viewfinder.query import Collection, Opinion, Query, Reads, ResolvedTurn
+from viewfinder.retrievers.base import AnsweringRetriever, Retriever
+from viewfinder.retrievers.composer import Composer, ComposerState
+from viewfinder.retrievers.one.gates import COMPOSER, SYSTEMS, Gates
+from viewfinder.weights import Weights, join_lists, load_system_weights
+
+SYSTEM = "one"
+SHIPPED = Path(__file__).with_name("gates.safetensors")
+
+Load = Callable[[str], Retriever[Any]]
+"""Loads a retriever by its name, with the weights that are shipped."""
+
+
+@dataclass(frozen=True, eq=False)
+class OneState:
+    """The composer's state, and those of the other systems by name: none where the composer searches alone."""
+
+    composer: ComposerState
+    others: Mapping[str, Any] = field(default_factory=dict)
+    turns: tuple[Turn, ...] = ()
+    latest: int = 0  # the number of the last of them
+    collection: Collection | None = None
+
+
+class One:
+    """The composer and the trained systems at work together."""
+
+    name: ClassVar[str] = SYSTEM
+
+    def __init__(self, weights: Weights, load: Load) -> None:
+        arrays = weights.arrays
+        self.gates = Gates(weights.card.settings["encoder_version"], arrays["means_wd"], arrays["a_s"], arrays["w_sx"])
+        self._own_mark, self._own_list, self._load = weights.fingerprint, weights.card.trained_on, load
+        self._composer = Composer()
+        self.reads = Reads(regions_in=lambda collection: not self.gates.finds_photographs(collection))
+
+    @cached_property
+    def others(self) -> Mapping[str, Retriever[Any]]:
+        """The other systems, loaded when the first conversation needs them; those that speak always show pictures."""
+        loaded = {name: self._load(name) for name in SYSTEMS if name != COMPOSER}
+        return {
+            name: one.with_picture_bias(np.inf) if isinstance(one, AnsweringRetriever) else one
+            for name, one in loaded.items()
+        }
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Changes with every number of the gates; the other systems are those that are shipped."""
+        return self._own_mark
+
+    @cached_property
+    def trained_on(self) -> str | None:
+        """The pictures that any of the systems has learnt from."""
+        return join_lists(self._own_list, *(getattr(one, "trained_on", "") for one in self.others.values()))
+
+    def begin(self) -> OneState:
+        """Nothing said."""
+        return OneState(self._composer.begin())
+
+    def step(self, state: OneState, turn: ResolvedTurn) -> OneState:
+        """The state with the turn heard by the composer and, where they are asked, by all systems."""
+        composer = self._composer.step(state.composer, turn)
+        collection = None if turn.collection is None else turn.collection()
+        if collection is None or turn.look_up_for is None or self.gates.finds_photographs(collection):
+            return replace(state, composer=composer)
+        others = {
+            name: one.step(state.others[name] if name in state.others else one.begin(), turn.look_up_for(one.reads))
+            for name, one in self.others.items()
+        }
+        return OneState(composer, others, (*state.turns, turn.turn), turn.number, collection)
+
+    def query(self, state: OneState) -> Query:
+        """The composer's query with the opinions of the systems that have a weight."""
+        query = self._composer.query(state.composer)
+        if state.collection is None:
+            return query
+        weights = self.gates.weigh(state.turns, state.collection)
+        opinions = tuple(
+            Opinion(name, state.latest, self.others[name].query(state.others[name]), weight)
+            for name, weight in weights.items()
+            if name != COMPOSER
+        )
+        return replace(query, opinions=opinions, sharpness=weights[COMPOSER] * query.sharpness)
+
+
+def load(checkpoint: Path | None, load_other: Load) -> One:
+    """The retriever with these gates; None: the shipped ones. Raises BadInput: as `load_system_weights`."""
+    return One(load_system_weights(SYSTEM, checkpoint, SHIPPED), load_other)

@@ -1,0 +1,83 @@
+"""How much each system's opinion counts, by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from viewfinder.conversation import Answer, Like, Question, Reject, Say, Show, Turn
+from viewfinder.query import Collection
+from viewfinder.retrievers.one.gates import (
+    CONVERSATION,
+    INPUTS,
+    MIN_SHARE,
+    SYSTEMS,
+    WORLDS,
+    Gates,
+    compare_worlds,
+    describe_conversation,
+)
+
+MEANS_WD = np.eye(3, dtype=np.float32)
+
+
+def make_gates(**level: float) -> Gates:
+    """Gates that are the same for every conversation: of each system named, ln(1 + exp(level)); of others nearly 0."""
+    a_s = np.array([level.get(name.replace("-", "_"), -20.0) for name in SYSTEMS], np.float32)
+    return Gates("seen", MEANS_WD, a_s, np.zeros((len(SYSTEMS), len(INPUTS)), np.float32))
+
+
+def like(world: str, *, captions: bool = False) -> Collection:
+    return Collection("seen", MEANS_WD[WORLDS.index(world)], captions)
+
+
+def test_a_weight_is_the_softplus_of_its_level() -> None:
+    found = make_gates(composer=0.0, drilldown=1.0).weigh([Say("a dog")], like("scenes"))
+    assert found == pytest.approx({"composer": math.log(2), "drilldown": math.log(1 + math.e)})
+
+
+def test_a_system_of_a_small_share_is_not_asked_but_the_composer_always_is() -> None:
+    found = make_gates(drilldown=10.0, mai=-1.0).weigh([Say("a dog")], like("scenes"))
+    assert list(found) == ["composer", "drilldown"]
+    assert math.log(1 + math.exp(-1)) / 10 < MIN_SHARE
+
+
+def test_a_weight_depends_on_what_was_said_and_on_what_is_searched() -> None:
+    gates = make_gates(composer=0.0)
+    by_words, by_captions = INPUTS.index("picks with words"), INPUTS.index("captions")
+    gates.w_sx[SYSTEMS.index("fashioniq"), by_words] = 60.0  # a pick with words is 1 / 3
+    gates.w_sx[SYSTEMS.index("mai"), by_captions] = 21.0
+    said: list[Turn] = [Say("a shirt")]
+    picked = [*said, Like("1", "but red")]
+    assert list(gates.weigh(said, like("products"))) == ["composer"]
+    assert list(gates.weigh(picked, like("products"))) == ["composer", "fashioniq"]
+    assert list(gates.weigh(said, like("products", captions=True))) == ["composer", "mai"]
+
+
+def test_photographs_are_told_by_the_mean_of_a_collection_and_of_other_vectors_nothing_is() -> None:
+    gates = make_gates()
+    assert gates.finds_photographs(like("photographs"))
+    assert not gates.finds_photographs(like("products"))
+    assert gates.finds_photographs(Collection("another encoder", MEANS_WD[0], False))
+
+
+def test_a_collection_is_compared_with_worlds_from_their_centre() -> None:
+    assert compare_worlds(MEANS_WD[1], MEANS_WD) == pytest.approx([-0.5, 1.0, -0.5])
+    assert not compare_worlds(MEANS_WD.mean(axis=0), MEANS_WD).any()  # like none
+
+
+def test_a_conversation_is_described_by_what_was_done() -> None:
+    turns: list[Turn] = [
+        Say("a red shirt"), Answer(Question("Short?"), "yes"), Show("mine.png"), Reject(),
+        Like("1.jpg", "is blue, like the first one"),
+    ]  # fmt: skip
+    found = dict(zip(CONVERSATION, describe_conversation(turns), strict=True))
+    assert found == pytest.approx({
+        "descriptions": 0.1, "answers": 0.1, "picks with words": 1 / 3, "picks without words": 1 / 3,
+        "rejections": 1 / 3, "looks back": found["looks back"], "the last turn has a picture": 1.0,
+        "turns": math.log2(5) / 4, "words of the last turn": 6 / 40,
+    })  # fmt: skip
+    assert describe_conversation([Say("x"), Like("1", "blue", turn=1)])[CONVERSATION.index("looks back")] == 1.0
+    assert describe_conversation([Reject((), "the cap")])[CONVERSATION.index("words of the last turn")] == 0.0

@@ -1,0 +1,121 @@
+"""What the shipped gates and systems make of real pictures: of products every kind of turn has its effect, and among
+photographs the composer is alone."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from viewfinder.conversation import Answer, Question
+from viewfinder.encoders.features.store import Features
+from viewfinder.encoders.starter import StarterEncoder
+from viewfinder.evaluation.pictures import Pictures
+from viewfinder.evaluation.plan import pick_evenly
+from viewfinder.pictures import AtMost, Limits, decode
+from viewfinder.retrievers import load_retriever
+from viewfinder.search.gallery import Gallery
+from viewfinder.session.session import Session
+
+DATA = Path(__file__).resolve().parents[3].parent / "shared" / "data"
+PRODUCTS = DATA / "fashion-products"
+COLOURS, EACH = ("Red", "Blue", "Black", "White"), 15
+
+pytestmark = [pytest.mark.data, pytest.mark.skipif(not DATA.is_dir(), reason=f"{DATA} is not there")]
+
+
+def see(encoder: StarterEncoder, files: Sequence[Path]) -> Gallery:
+    """Real pictures, by file name, as all systems read them."""
+    pixels = [decode(file.read_bytes(), limits=Limits(), fit=AtMost(256)).pixels for file in files]
+    seen = encoder.pictures(pixels, regions=True)
+    assert seen.regions_brd is not None
+    keys = tuple(file.name for file in files)
+    raw = Features(
+        keys, np.asarray(seen.global_bd, np.float32), encoder.raw_version, np.asarray(seen.regions_brd, np.float16)
+    )
+    vectors_nd = encoder.project(raw.raw_nd).astype(np.float32)
+    return Pictures(keys, vectors_nd, encoder, {file.name: str(file) for file in files}, raw=raw).gallery()
+
+
+@pytest.fixture(scope="module")
+def encoder() -> StarterEncoder:
+    return StarterEncoder()
+
+
+@pytest.fixture(scope="module")
+def shirts(encoder: StarterEncoder) -> tuple[Gallery, dict[str, str]]:
+    """Shirts and T-shirts of four colours, and the colour of each."""
+    with (PRODUCTS / "products.csv").open(encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["articleType"] in ("Tshirts", "Shirts")]
+    rows = [row for row in rows if (PRODUCTS / "images" / f"{row['id']}.jpg").is_file()]
+    colours = {
+        f"{row['id']}.jpg": colour
+        for colour in COLOURS
+        for row in pick_evenly([row for row in rows if row["baseColour"] == colour], EACH)
+    }
+    return see(encoder, [PRODUCTS / "images" / name for name in sorted(colours)]), colours
+
+
+def count(colours: dict[str, str], shown: Sequence[str], colour: str) -> int:
+    return sum(colours[name] == colour for name in shown)
+
+
+def test_every_kind_of_turn_has_its_effect_on_products(shirts: tuple[Gallery, dict[str, str]]) -> None:
+    gallery, colours = shirts
+    session = Session(gallery, load_retriever("one"), None, n=10)
+    described = [hit.id for hit in session.say("a red t-shirt")]
+    assert count(colours, described, "Red") >= 7
+    picked = [hit.id for hit in session.like(described[0], but="but blue")]
+    assert described[0] not in picked
+    assert count(colours, picked, "Blue") > count(colours, described, "Blue")
+    rejected = [hit.id for hit in session.reject(picked[0])]
+    assert picked[0] not in rejected
+    alone = [hit.id for hit in session.like(rejected[1])]
+    assert alone[0] == rejected[1]  # without words, this may well be the one
+    back = [hit.id for hit in session.back_to(1)]
+    assert back == described
+    kept = [hit.id for hit in session.keep("colour", 1)]
+    assert count(colours, kept, "Red") >= count(colours, described, "Red") - 1
+    own = [hit.id for hit in session.show(PRODUCTS / "images" / rejected[0])]
+    assert own != kept
+
+
+def test_an_answer_has_its_effect_on_products(shirts: tuple[Gallery, dict[str, str]]) -> None:
+    gallery, colours = shirts
+    session = Session(gallery, load_retriever("one"), None, n=10)
+    before = [hit.id for hit in session.say("a t-shirt")]
+    answer = Answer(
+        Question("What colour is it?", attribute="colour", choices=("red", "blue", "black", "white")), "black"
+    )
+    after = [hit.id for hit in session.take(answer)]
+    assert count(colours, after, "Black") > count(colours, before, "Black")
+
+
+def test_why_sums_to_the_score_and_shows_where_drilldown_looks(shirts: tuple[Gallery, dict[str, str]]) -> None:
+    gallery, colours = shirts
+    session = Session(gallery, load_retriever("one"), None, n=5)
+    session.say("a red t-shirt")
+    for hit in session.like(next(iter(colours)), but="with a white collar"):
+        assert sum(turn["adds"] for turn in hit.why["turns"]) == pytest.approx(hit.score, abs=2e-3)
+        said = [part for turn in hit.why["turns"] for part in turn["parts"]]
+        assert any(part.endswith("makes of all that was said") for part in said)
+    asked = {opinion.system for opinion in session.ranking().query.opinions}
+    assert {"drilldown", "mai"} <= asked
+    [why] = session.ranking().why([next(iter(colours))]).values()
+    assert [sum(slot["weights"]) for slot in why["regions"]["slots"]] == pytest.approx([1.0] * 3)
+    assert len(why["regions"]["boxes"]) == len(why["regions"]["slots"][0]["weights"])
+
+
+def test_among_photographs_it_finds_what_the_composer_finds(encoder: StarterEncoder) -> None:
+    files = pick_evenly(sorted((DATA / "flickr8k" / "images").glob("*.jpg")), 60)
+    gallery = see(encoder, files)
+    found = []
+    for name in ("composer", "one"):
+        session = Session(gallery, load_retriever(name), None, n=20)
+        session.say("a dog in the water")
+        session.like(files[3].name, but="on the grass")
+        found.append([(hit.id, hit.score) for hit in session.reject(files[5].name)])
+    assert found[0] == found[1]

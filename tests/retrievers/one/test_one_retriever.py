@@ -1,0 +1,99 @@
+"""The composer and other systems as one retriever."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from viewfinder.conversation import Conversation, Like, Reject, Say, Turn
+from viewfinder.query import Query
+from viewfinder.retrievers import Composer, Retriever, load_retriever
+from viewfinder.retrievers.one.gates import INPUTS, SYSTEMS, WORLDS
+from viewfinder.retrievers.one.retriever import SYSTEM, One
+from viewfinder.search.gallery import Gallery
+from viewfinder.search.scores import score_all
+from viewfinder.session.resolve import resolve_turn
+from viewfinder.session.session import Session
+from viewfinder.testing import LOOKS, ColourEncoder, check_retriever, tiny_snapshot
+from viewfinder.weights import Card, Weights
+
+ENCODER = ColourEncoder()
+GALLERY = Gallery(tiny_snapshot(LOOKS), ENCODER)
+TURNS: tuple[Turn, ...] = (Say("red, no blue"), Like("p003", "green"), Reject(("p009",)), Say("yellow"))
+
+
+def load_plain(name: str) -> Retriever[Any]:
+    """Plain systems in place of trained ones, which read the vectors of the encoder in the box."""
+    return load_retriever("clip-ti" if name == "clip-ti" else "clip-t")
+
+
+def make_one(world: str, *, level: float = 0.0, load: Any = load_plain) -> One:
+    """Gates that know only one thing: the pictures here are like those of a world."""
+    own_d = GALLERY.snapshot.matrix_nd.mean(axis=0)
+    means_wd = np.stack([own_d if name == world else -own_d for name in WORLDS])
+    arrays = {
+        "means_wd": means_wd.astype(np.float32),
+        "a_s": np.full(len(SYSTEMS), level, np.float32),
+        "w_sx": np.zeros((len(SYSTEMS), len(INPUTS)), np.float32),
+    }
+    card = Card(system=SYSTEM, preset="test", encoder="", settings={"encoder_version": ENCODER.version})
+    return One(Weights(arrays, card, "1"), load)
+
+
+def ask(retriever: Retriever[Any], turns: tuple[Turn, ...] = TURNS) -> Query:
+    """The query after these turns, which are looked up as they are live."""
+    conversation, state = Conversation(), retriever.begin()
+    for turn in turns:
+        conversation = conversation.then(turn)
+        state = retriever.step(state, resolve_turn(conversation, conversation.here, GALLERY, reads=retriever.reads))
+    return retriever.query(state)
+
+
+def test_among_photographs_it_is_the_composer_and_loads_nobody() -> None:
+    def refuse(name: str) -> Retriever[Any]:
+        raise AssertionError(f"{name} is not asked here")
+
+    one, composer = ask(make_one("photographs", load=refuse)), ask(Composer())
+    assert one.opinions == ()
+    assert (one.sharpness, one.excluded, len(one.parts)) == (composer.sharpness, composer.excluded, len(composer.parts))
+    np.testing.assert_allclose(score_all(GALLERY, one).total_n, score_all(GALLERY, composer).total_n, atol=1e-6)
+
+
+def test_elsewhere_every_system_has_heard_every_turn_and_adds_its_opinion() -> None:
+    one, composer = ask(make_one("products")), ask(Composer())
+    weight = np.log(2)  # of level 0
+    assert [(opinion.system, opinion.turn) for opinion in one.opinions] == [(name, 4) for name in SYSTEMS[1:]]
+    assert [opinion.nats for opinion in one.opinions] == pytest.approx([weight] * len(one.opinions))
+    assert one.sharpness == pytest.approx(weight * composer.sharpness)
+    assert one.excluded == composer.excluded
+    [plain] = [opinion.query for opinion in one.opinions if opinion.system == "clip-ti"]
+    assert [part.kind for part in plain.parts] == ["words", "picture"]
+    own_n = weight * composer.sharpness * score_all(GALLERY, composer).total_n
+    for opinion in one.opinions:
+        theirs_n = score_all(GALLERY, opinion.query).total_n
+        own_n += weight * (theirs_n - theirs_n.mean()) / theirs_n.std()
+    np.testing.assert_allclose(one.sharpness * score_all(GALLERY, one).total_n, own_n, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("world", ["products", "photographs"])
+def test_it_keeps_the_contract(world: str) -> None:
+    check_retriever(lambda: make_one(world), encoder=ENCODER)
+
+
+def test_an_unchanged_state_is_left_alone_when_a_conversation_branches() -> None:
+    session = Session(GALLERY, make_one("products"), None)
+    first = [hit.id for hit in session.say("red")]
+    other = [hit.id for hit in session.say("blue")]
+    assert other != first
+    assert [hit.id for hit in session.back_to(1)] == first
+    assert [hit.id for hit in session.say("blue")] == other
+
+
+def test_a_turn_of_a_session_says_what_each_system_added() -> None:
+    session = Session(GALLERY, make_one("products"), None, n=3)
+    for hit in session.say("red over blue"):
+        adds = [turn["adds"] for turn in hit.why["turns"]]
+        assert sum(adds) == pytest.approx(hit.score, abs=1e-3)
+        assert "what drilldown makes of all that was said" in hit.why["turns"][0]["parts"]
