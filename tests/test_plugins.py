@@ -19,7 +19,7 @@ from viewfinder.encoders import load_encoder
 from viewfinder.errors import BadInput, PartFailed, PictureError, UnknownName
 from viewfinder.pictures import AtMost, Limits, can_be_read_now, decode, formats
 from viewfinder.plugins import _warn
-from viewfinder.query import Part, Query
+from viewfinder.query import Opinion, Part, Query
 from viewfinder.questioners import load_questioner
 from viewfinder.questioners.base import Questioner
 from viewfinder.retrievers import PLUGINS, Composer, load_retriever
@@ -334,6 +334,10 @@ WRONG_QUERIES: dict[str, object] = {
     "`query` gave vectors that these pictures are not compared with": Query((replace(PART, kind="regions"),)),
     "`query` gave no value in the part": Query((replace(PART, kind="value"),)),
     "`query` gave a sharpness of inf": Query((PART,), sharpness=np.inf),
+    "`query` gave 'red' among the opinions": Query((PART,), opinions=("red",)),  # type: ignore[arg-type]
+    "`query` gave a sharpness of nan": Query(
+        (PART,), opinions=(Opinion("it", 1, Query((PART,), sharpness=np.nan), 1.0),)
+    ),
 }
 
 

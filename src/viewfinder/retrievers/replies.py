@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from viewfinder.plugins import refuse_reply
-from viewfinder.query import Part, Query, Reads
+from viewfinder.query import Opinion, Part, Query, Reads, RegionSpace
 from viewfinder.retrievers.base import Retriever
 
 KINDS = ("words", "picture", "value", "vocabulary", "contrast", "regions")
@@ -49,6 +49,13 @@ def check_query(retriever: Retriever[Any], query: object, widths: Mapping[str, i
             raise refuse_reply(NOUN, retriever, f"`query` gave {wrong}")
     if not _is_number(query.sharpness):
         raise refuse_reply(NOUN, retriever, f"`query` gave a sharpness of {query.sharpness!r}")
+    for opinion in query.opinions:
+        if not isinstance(opinion, Opinion) or not _is_number(opinion.nats):
+            raise refuse_reply(NOUN, retriever, f"`query` gave {opinion!r:.80} among the opinions")
+        space, theirs = opinion.query.space, widths
+        if isinstance(space, RegionSpace) and widths is not None:
+            theirs = {**widths, "regions": space.width}
+        check_query(retriever, opinion.query, theirs)
     return query
 
 
