@@ -216,7 +216,7 @@ def few_pay(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("few_pay")
 def test_actors_make_an_index_of_their_parts_keep_it_and_let_it_grow(ray: Any, tmp_path: Path) -> None:
     library = Library.open(tmp_path / "library")
-    fill(library, 0, 800, seed=3)
+    fill(library, 0, COUNT, seed=3)
     scan = library.gallery_of(library.gallery().snapshot)
     with closing(ActorShards(ray, library.folder, 2)) as shards:
         first = warm_scores(library.gallery_of(scan.snapshot))
@@ -229,7 +229,7 @@ def test_actors_make_an_index_of_their_parts_keep_it_and_let_it_grow(ray: Any, t
         os.kill(processes(shards)[0], signal.SIGKILL)
         assert check_near(first, scan)  # the actor that is left scans that part, or has read its index
         assert first.has_index
-    fill(library, 800, 200, seed=4)
+    fill(library, COUNT, 200, seed=4)
     with closing(ActorShards(ray, library.folder, 2)) as shards:
         before = warm_scores(library.gallery_of(scan.snapshot))
         shards.serve(before, library.settings)
@@ -237,7 +237,7 @@ def test_actors_make_an_index_of_their_parts_keep_it_and_let_it_grow(ray: Any, t
         after = warm_scores(library.gallery_of(library.gallery().snapshot))
         shards.serve(after, library.settings)
         assert isinstance(after.shards, searching.ShardsOf)
-        assert [part.start for part in after.shards.parts] == [0, 384]
+        assert [part.start for part in after.shards.parts] == [0, 448]
         assert after.has_index
         assert check_near(after, library.gallery())
 

@@ -10,7 +10,7 @@ import numpy as np
 from viewfinder.query import Query
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.indexed_pictures import CandidateSearch, IndexedPictures
-from viewfinder.search.shard_scores import ShardAnswer, ask_parts, split_rows
+from viewfinder.search.shard_scores import Addition, ShardAnswer, ask_parts, split_rows
 from viewfinder.search.turn_scores import answer_shard
 
 
@@ -32,13 +32,13 @@ class ShardsHere:
     def ask(
         self,
         query: Query,
-        prior_n: np.ndarray | None,
+        prior: Addition | None,
         allowed_n: np.ndarray | None,
         excluded_k: np.ndarray,
         search: CandidateSearch | None,
     ) -> tuple[list[ShardAnswer], list[slice]]:
         parts, ids = self.parts, self.gallery.snapshot.ids_to_order
-        questions = ask_parts(parts, query, prior_n, allowed_n, excluded_k, search)
+        questions = ask_parts(parts, query, prior, allowed_n, excluded_k, search)
         answers = [
             answer_shard(self.gallery, question, part, None if ids is None else ids[part], self.indexes.get(number))
             for number, (part, question) in enumerate(zip(parts, questions, strict=True))

@@ -18,7 +18,14 @@ from viewfinder.retrievers import Composer
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.kernels import TOGETHER, row_products
 from viewfinder.search.near_scores import NearScores
-from viewfinder.search.shard_scores import ShardQuestion, make_answer, merge_moments, split_rows, split_rows_again
+from viewfinder.search.shard_scores import (
+    Addition,
+    ShardQuestion,
+    make_answer,
+    merge_moments,
+    split_rows,
+    split_rows_again,
+)
 from viewfinder.session.session import Session
 from viewfinder.store.snapshot import Snapshot
 from viewfinder.testing import COLOURS, ColourEncoder
@@ -179,9 +186,18 @@ def test_parts_begin_where_they_did_until_the_last_has_taken_too_much() -> None:
     assert split_rows_again(640, [], 2, 64) is None
 
 
+def test_what_is_added_to_few_rows_is_cut_and_spread_as_if_to_all() -> None:
+    few = Addition(np.array([1.0, 2.0, 3.0], np.float32), np.array([5, 64, 70]))
+    assert few.spread(100).nonzero()[0].tolist() == [5, 64, 70]
+    for part in (slice(0, 64), slice(64, 70), slice(70, 100)):
+        cut = few.cut(part)
+        assert cut.spread(part.stop - part.start).tolist() == few.spread(100)[part].tolist()
+        assert Addition(few.spread(100)).cut(part).spread(0).tolist() == few.spread(100)[part].tolist()
+
+
 def test_an_answer_holds_no_more_than_a_merge_needs() -> None:
     scores_n = np.arange(5000, dtype=np.float32)
-    question = ShardQuestion(Query(()), 100, 5100, allowed_r=scores_n < 3000)
+    question = ShardQuestion(Query(()), 100, 5100, allowed_b=np.packbits(scores_n < 3000))
     answer = make_answer(scores_n, question, None)
     assert len(answer.rows_c) == 1010
     assert replace(answer).rows_c[-1] == 5099

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jaxtyping import Bool, Float32, Int, Int64
+from jaxtyping import Bool, Int, Int64
 
 from viewfinder.cluster.actors import MAX_START_S, Actors, Seat, count_cores, ray_session, start_actor
 from viewfinder.cluster.part_indexes import PartIndexes, make_beside, make_index, name_part
@@ -31,7 +31,7 @@ from viewfinder.search.approximate import encode_ids
 from viewfinder.search.gallery import MAX_KEPT_PICTURES, MAX_PICTURES_AT_ONCE, Gallery
 from viewfinder.search.index_files import IndexedPart, pays
 from viewfinder.search.kernels import TOGETHER
-from viewfinder.search.shard_scores import ShardAnswer, ShardQuestion, ask_parts, split_rows, split_rows_again
+from viewfinder.search.shard_scores import Addition, ShardAnswer, ShardQuestion, ask_parts, split_rows, split_rows_again
 from viewfinder.search.turn_scores import answer_shard
 from viewfinder.store.places import local_folder, place_name
 from viewfinder.store.settings import Settings
@@ -348,12 +348,12 @@ class ShardsOf:
     def ask(
         self,
         query: Query,
-        prior_n: Float32[np.ndarray, " n"] | None,
+        prior: Addition | None,
         allowed_n: Bool[np.ndarray, " n"] | None,
         excluded_k: Int64[np.ndarray, " k"],
         search: CandidateSearch | None,
     ) -> tuple[list[ShardAnswer], list[slice]]:
         """Answers of shards, in the order of their rows; and the rows that no actor could search."""
-        answers = self.actors.ask(self.shown, ask_parts(self.parts, query, prior_n, allowed_n, excluded_k, search))
+        answers = self.actors.ask(self.shown, ask_parts(self.parts, query, prior, allowed_n, excluded_k, search))
         lost = [part for place, part in enumerate(self.parts) if place not in answers]
         return [answers[place] for place in sorted(answers)], lost

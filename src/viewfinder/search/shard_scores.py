@@ -12,11 +12,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-from jaxtyping import Bool, Float32, Int, Int64
+from jaxtyping import Bool, Float32, Int, Int64, UInt8
 
 from viewfinder.query import Query
 from viewfinder.search.indexed_pictures import CandidateSearch
@@ -26,12 +27,38 @@ from viewfinder.search.verdicts import CROWD
 
 
 @dataclass(frozen=True, eq=False)
+class Addition:
+    """What is added to scores: `adds_k` to those of the rows `rows_k`, ascending; None: one number for every row.
+
+    What is written names few pictures of a collection, and a question to a shard is as long as these are many.
+    """
+
+    adds_k: Float32[np.ndarray, " k"]
+    rows_k: Int64[np.ndarray, " k"] | None = None
+
+    def cut(self, part: slice) -> Addition:
+        """What is added to these rows, counted from the first of them."""
+        if self.rows_k is None:
+            return Addition(self.adds_k[part])
+        first, end = np.searchsorted(self.rows_k, (part.start, part.stop)).tolist()
+        return Addition(self.adds_k[first:end], self.rows_k[first:end] - part.start)
+
+    def spread(self, size: int) -> Float32[np.ndarray, " r"]:
+        """A number for every one of so many rows."""
+        if self.rows_k is None:
+            return self.adds_k
+        adds_r = np.zeros(size, np.float32)
+        adds_r[self.rows_k] = self.adds_k
+        return adds_r
+
+
+@dataclass(frozen=True, eq=False)
 class ShardQuestion:
     """The question to one shard about the rows from `start` to `stop`.
 
     Attributes:
-        prior_r: what is added to the score of each; None: nothing.
-        allowed_r: which of them a filter allows; None: all.
+        prior: what is added to their scores; None: nothing.
+        allowed_b: bits of those that a filter allows (`np.packbits`); None: all.
         excluded_k: which of them, counted from `start`, are no results, ascending.
         search: how a shard with an index looks for candidates; None: it scans all.
     """
@@ -39,8 +66,8 @@ class ShardQuestion:
     query: Query
     start: int
     stop: int
-    prior_r: Float32[np.ndarray, " r"] | None = None
-    allowed_r: Bool[np.ndarray, " r"] | None = None
+    prior: Addition | None = None
+    allowed_b: UInt8[np.ndarray, " b"] | None = None
     excluded_k: Int64[np.ndarray, " k"] = field(default_factory=lambda: np.zeros(0, np.int64))
     search: CandidateSearch | None = None
 
@@ -48,6 +75,18 @@ class ShardQuestion:
     def count(self) -> int:
         """How many of its best pictures a shard is to return."""
         return CANDIDATES if self.search is None else self.search.count
+
+    @cached_property
+    def prior_r(self) -> Float32[np.ndarray, " r"] | None:
+        """What is added to the score of each; None: nothing."""
+        return None if self.prior is None else self.prior.spread(self.stop - self.start)
+
+    @cached_property
+    def allowed_r(self) -> Bool[np.ndarray, " r"] | None:
+        """Which of them a filter allows; None: all."""
+        if self.allowed_b is None:
+            return None
+        return np.unpackbits(self.allowed_b, count=self.stop - self.start).view(bool)
 
     def find_open(self, rows_c: Int64[np.ndarray, " c"] | slice) -> Bool[np.ndarray, " c"]:
         """Which of these rows, counted from `start`, may be results."""
@@ -96,7 +135,7 @@ class Shards(Protocol):
     def ask(
         self,
         query: Query,
-        prior_n: Float32[np.ndarray, " n"] | None,
+        prior: Addition | None,
         allowed_n: Bool[np.ndarray, " n"] | None,
         excluded_k: Int64[np.ndarray, " k"],
         search: CandidateSearch | None,
@@ -142,7 +181,7 @@ def split_rows_again(size: int, first_rows: Sequence[int | None], count: int, st
 def ask_parts(
     parts: Sequence[slice],
     query: Query,
-    prior_n: Float32[np.ndarray, " n"] | None,
+    prior: Addition | None,
     allowed_n: Bool[np.ndarray, " n"] | None,
     excluded_k: Int64[np.ndarray, " k"],
     search: CandidateSearch | None,
@@ -153,8 +192,8 @@ def ask_parts(
             query,
             part.start,
             part.stop,
-            None if prior_n is None else prior_n[part],
-            None if allowed_n is None else allowed_n[part],
+            None if prior is None else prior.cut(part),
+            None if allowed_n is None else np.packbits(allowed_n[part]),
             excluded_k[slice(*np.searchsorted(excluded_k, (part.start, part.stop)).tolist())] - part.start,
             search,
         )

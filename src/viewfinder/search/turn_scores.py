@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Bool, Float32, Int, Int64
 
-from viewfinder.query import ComputedRatios, Evidence, Part, Query, Ratios, RegionSpace, WordMatch
+from viewfinder.query import ComputedRatios, Evidence, LikelihoodRatios, Part, Query, Ratios, RegionSpace, WordMatch
 from viewfinder.search.gallery import MAX_PICTURES_AT_ONCE, Gallery
 from viewfinder.search.kernels import top_k
 from viewfinder.search.near_scores import CANDIDATES, NearScores
@@ -38,7 +38,7 @@ from viewfinder.search.scores import (
 
 if TYPE_CHECKING:  # few collections are large, or lie on several machines
     from viewfinder.search.indexed_pictures import CandidateSearch, IndexedPictures
-    from viewfinder.search.shard_scores import ShardAnswer, ShardQuestion, Shards
+    from viewfinder.search.shard_scores import Addition, ShardAnswer, ShardQuestion, Shards
 
 MAX_DEEP = 10_000
 """Results down to which an index is searched for what is computed of each picture by itself."""
@@ -122,9 +122,8 @@ def ask_shards(
     # What answers and written words add depends on all pictures: it is known here, one number per picture. What is
     # computed of each picture by itself is computed here, too, once the shards have said of which.
     computed = [] if search is None else list_computed(gallery, query)
-    prior_n = sum_known(gallery, query) if computed else sum_prior(gallery, query)
     compared = Query(query.parts, query.space, query.compare)
-    answers, lost = shards.ask(compared, prior_n, allowed_n, excluded_k, search)
+    answers, lost = shards.ask(compared, _sum_for_shards(gallery, query, search), allowed_n, excluded_k, search)
 
     def compute(rows_c: Int64[np.ndarray, " c"]) -> Float32[np.ndarray, " c"]:
         adds_c = np.zeros(len(rows_c), np.float32)
@@ -145,6 +144,25 @@ def ask_shards(
         if search is None
         else Estimates(lambda: estimate_moments(gallery, query), compute if computed else None),
     )
+
+
+def _sum_for_shards(gallery: Gallery, query: Query, search: CandidateSearch | None) -> Addition | None:
+    """What answers and written words add to scores, without what is computed if a search goes without it."""
+    from viewfinder.search.shard_scores import Addition
+
+    if search is None and list_computed(gallery, query):
+        total_n = sum_prior(gallery, query)
+        return None if total_n is None else Addition(total_n)
+    told = [ratios for term in _list_terms(query) if _is_known(ratios := weigh_term(gallery, term))]
+    few = [(it.rows_k, it) for it in told if isinstance(it, LikelihoodRatios) and it.rows_k is not None]
+    if not few or len(few) < len(told):
+        total_n = sum_known(gallery, query)
+        return None if total_n is None else Addition(total_n)
+    rows_k = np.unique(np.concatenate([rows_r for rows_r, _ in few]))
+    adds_k = np.zeros(len(rows_k), np.float32)
+    for _, ratios in few:
+        adds_k += ratios.at(rows_k) / np.float32(query.sharpness)
+    return Addition(adds_k, rows_k)
 
 
 def answer_shard(
@@ -272,8 +290,7 @@ def estimate_moments(gallery: Gallery, query: Query) -> tuple[float, float]:
 
 def _adds_anything(gallery: Gallery, query: Query) -> bool:
     """Whether answers or written words add to scores."""
-    terms: tuple[Evidence | WordMatch, ...] = (*query.evidence, *query.word_matches)
-    told = (weigh_term(gallery, term) for term in terms)
+    told = (weigh_term(gallery, term) for term in _list_terms(query))
     return any(ratios is not None and not ratios.is_nothing for ratios in told)
 
 
@@ -314,8 +331,12 @@ def list_computed(gallery: Gallery, query: Query) -> list[ComputedRatios]:
 
 def sum_known(gallery: Gallery, query: Query) -> Float32[np.ndarray, " n"] | None:
     """What answers and written words add to the score of every picture, without what is computed; None: nothing."""
-    terms: tuple[Evidence | WordMatch, ...] = (*query.evidence, *query.word_matches)
-    return sum_terms(gallery, query, [term for term in terms if _is_known(weigh_term(gallery, term))])
+    return sum_terms(gallery, query, [term for term in _list_terms(query) if _is_known(weigh_term(gallery, term))])
+
+
+def _list_terms(query: Query) -> tuple[Evidence | WordMatch, ...]:
+    """What adds to scores besides likeness."""
+    return (*query.evidence, *query.word_matches)
 
 
 def _sum_uncompared(gallery: Gallery, query: Query) -> Float32[np.ndarray, " n"] | None:
