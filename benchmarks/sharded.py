@@ -22,7 +22,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.library import Library
 from viewfinder.query import Query
 from viewfinder.retrievers import Composer
-from viewfinder.search.gallery import Gallery
+from viewfinder.search.gallery import MAX_PICTURES_AT_ONCE, Gallery
 from viewfinder.search.index_files import IndexedPart, read_index, renew_index
 from viewfinder.search.indexed_pictures import CandidateSearch, IndexedPictures
 from viewfinder.search.kernels import top_k
@@ -62,7 +63,9 @@ from viewfinder.search.turn_scores import CANDIDATES, MAX_COMPUTED, answer_shard
 from viewfinder.session.session import Session
 
 ALL = 1_000_000
-SIZES = (250_000, 500_000, 1_000_000)
+DIVIDED = (4, 2, 1)
+"""Into how many shards the pictures are divided, of which the first is measured."""
+
 KINDS = (
     "a description",
     "a third description",
@@ -85,7 +88,7 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--only", nargs="*", choices=list(PARTS), default=list(PARTS))
-    parser.add_argument("--sizes", type=int, nargs="*", default=SIZES)
+    parser.add_argument("--divided", type=int, nargs="*", default=DIVIDED)
     parser.add_argument("--asked", type=int, default=ASKED)
     parser.add_argument("--out", type=Path, default=RESULTS / "sharded.json")
     given = parser.parse_args()
@@ -106,13 +109,14 @@ class Collection:
     captions: tuple[tuple[str, ...], ...]
 
 
-def open_collection(given: argparse.Namespace) -> Collection:
+@cache
+def open_collection(data: Path, work: Path) -> Collection:
     """A million vectors distributed as those of real photographs are, as a library."""
     encoder = StarterEncoder()
-    photos = read_vectors(given.data.resolve(), given.work, encoder)
+    photos = read_vectors(data.resolve(), work, encoder)
     texts_md = encoder.words([said[0] for said in photos.captions][-200:])
-    vectors_nd = make_vectors(photos, describe_likeness(photos, texts_md)[1], ALL, given.work)
-    return Collection(open_library(vectors_nd, given.work / str(ALL)), photos.captions)
+    vectors_nd = make_vectors(photos, describe_likeness(photos, texts_md)[1], ALL, work)
+    return Collection(open_library(vectors_nd, work / str(ALL)), photos.captions)
 
 
 def make_part_index(library: Library, gallery: Gallery, part: IndexedPart) -> tuple[IndexedPictures, dict[str, Any]]:
@@ -181,11 +185,12 @@ def rows_of_best(answer: ShardAnswer, question: ShardQuestion) -> np.ndarray:
 
 def measure_shards(results: dict[str, Any], given: argparse.Namespace) -> None:
     """What one shard takes of a core, by kind of turn and size."""
-    collection = open_collection(given)
+    collection = open_collection(given.data, given.work)
     gallery = without_index(collection.library)
     found = results.setdefault("shards", {"asked": given.asked, "sizes": {}})
-    for size in given.sizes:
-        part = IndexedPart(f"size-{size}", slice(0, size), gallery.snapshot.ids[:size])
+    for count in given.divided:
+        rows_p = split_rows(ALL, count, MAX_PICTURES_AT_ONCE)[0]
+        part, size = IndexedPart(name_part(0, count), rows_p, gallery.snapshot.ids[rows_p]), rows_p.stop
         indexed, made = make_part_index(collection.library, gallery, part)
         found["sizes"][str(size)] = made | {"kinds": dict(_measure_kinds(collection, gallery, part, indexed, given))}
         print(size, json.dumps(found["sizes"][str(size)]), flush=True)
@@ -254,7 +259,7 @@ def measure_messages(results: dict[str, Any], given: argparse.Namespace) -> None
 
 
 def _measure_messages(repeats: int, *, is_computed: bool) -> dict[str, Any]:
-    rng, parts = np.random.default_rng(0), split_rows(ALL_PICTURES, SHARDS, 8192)
+    rng, parts = np.random.default_rng(0), split_rows(ALL_PICTURES, SHARDS, MAX_PICTURES_AT_ONCE)
     count = MAX_COMPUTED if is_computed else CANDIDATES
     query_w = rng.standard_normal(272).astype(np.float32)
     keeps = MAX_COMPUTED if is_computed else None
@@ -323,10 +328,10 @@ class Recorded:
 
 def measure_actors(results: dict[str, Any], given: argparse.Namespace) -> None:
     """Four actors search a quarter of a million each: what turns find, take of cores, and wait for."""
-    collection = open_collection(given)
+    collection = open_collection(given.data, given.work)
     library = collection.library
     gallery = without_index(library)
-    parts = split_rows(ALL, ACTORS, 8192)
+    parts = split_rows(ALL, ACTORS, MAX_PICTURES_AT_ONCE)
     made = []
     for number, part in enumerate(parts):
         known = IndexedPart(name_part(number, ACTORS), part, gallery.snapshot.ids[part])
@@ -354,7 +359,10 @@ def _compare_ways(
 ) -> dict[str, Any]:
     """Descriptions by the indexes of actors, and by their scans: the same texts, first the one and then the other."""
     scanning = library.gallery_of(over.snapshot)
-    scanning.indexed, scanning.shards = None, ShardsOf(shards.actors, shards.shown, shards.parts)
+    scanning.indexed, scanning.shards = (
+        None,
+        ShardsOf(shards.actors, replace(shards.shown, paying=frozenset()), shards.parts),
+    )
     warm_scores(scanning)
     ways = {"index": over, "scan": scanning}
     spent: dict[str, list[tuple[float, float, float]]] = {way: [] for way in ways}

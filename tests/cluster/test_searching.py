@@ -262,7 +262,7 @@ def test_a_part_is_the_same_pictures_on_a_machine_whose_rows_stand_in_another_or
     ids = tuple(snapshot.ids[row] for row in np.random.default_rng(0).permutation(COUNT))
     shown = searching.Shown(
         snapshot.generation, snapshot.space, "starter", None, searching.hash_order(ids), ray.put(ids),
-        parts=((0, 448), (448, COUNT)),
+        parts=((0, 448), (448, COUNT)), paying=frozenset({0, 1}),
     )  # fmt: skip
     searching.make_part_index(str(library.folder), shown, 0)
     actor = searching.ShardActor(str(library.folder))

@@ -43,7 +43,7 @@ class PartIndexes:
         self._folder = folder
         self._lock = threading.Lock()
         self._read: dict[Path, tuple[tuple[int, int], ApproximateIndex | None]] = {}
-        self._being_made: set[Path] = set()
+        self._being_made: dict[Path, list[Callable[[], None]]] = {}
 
     def find(self, gallery: Gallery, part: IndexedPart) -> IndexedPictures | None:
         """The index over a part as its file is now; None: there is none that still serves it."""
@@ -53,7 +53,7 @@ class PartIndexes:
     def find_or_make(
         self, gallery: Gallery, part: IndexedPart, make: Callable[[], None], made: Callable[[], None]
     ) -> IndexedPictures | None:
-        """As `find`; where an index is due, `make` is called in a thread, and then `made`."""
+        """As `find`; where an index is due, `make` is called in a thread unless it is being made, and then `made`."""
         indexed = self._find_any(gallery, part)
         if is_due(indexed):
             self._make_soon(index_file(self._folder, gallery.snapshot.space, part.name), make, made)
@@ -76,18 +76,18 @@ class PartIndexes:
         def work() -> None:
             try:
                 make()
-                made()
             except Exception as error:  # a full disk, no faiss, too little memory: the part is scanned
                 _LOG.warning("the index %s could not be made: %s", file.name, error)
-            finally:
-                with self._lock:
-                    self._being_made.discard(file)
+            with self._lock:
+                waiting = self._being_made.pop(file)
+            for call in waiting:
+                call()
 
         with self._lock:
-            if file in self._being_made:
-                return
-            self._being_made.add(file)
-        threading.Thread(target=work, name="index", daemon=True).start()
+            is_being_made = file in self._being_made
+            self._being_made.setdefault(file, []).append(made)  # a newer snapshot waits for it, too
+        if not is_being_made:
+            threading.Thread(target=work, name="index", daemon=True).start()
 
 
 def make_beside(ray: Any, make: Callable[..., None], *given: Any) -> None:

@@ -57,7 +57,8 @@ class Shown:
 
     `order` is a hash of the ids in the driver's order of rows; `ids` refers to these, for a machine whose own snapshot
     of a bucket has them in another order. `known_as` are versions of the encoder that made the space, besides its name;
-    `pin` says what the encoder's name stands for. `parts` are the first row of each part and that after its last.
+    `pin` says what the encoder's name stands for. `parts` are the first row of each part and that after its last;
+    `paying` the numbers of those for which an index pays.
     """
 
     generation: str
@@ -69,6 +70,7 @@ class Shown:
     known_as: tuple[str, ...] = ()
     pin: Pin | None = None
     parts: tuple[tuple[int, int], ...] = ()
+    paying: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,6 +150,8 @@ class ShardActor:
     def _find_index(self, found: _Opened, shown: Shown, question: ShardQuestion) -> IndexedPictures | None:
         """The index of the part that a question is about, if it has been read; else another thread begins to."""
         number = shown.parts.index((question.start, question.stop))
+        if number not in shown.paying:
+            return None
         if number not in found.indexed:  # the actor that this part is asked of by habit is gone
             found.indexed[number] = None
             threading.Thread(target=self.look_for_index, args=(shown, number), daemon=True).start()
@@ -232,9 +236,10 @@ class ActorShards:
             return
         ids, order = self._ray.put(snapshot.ids), hash_order(snapshot.ids)
         parts = self._split(snapshot)
+        paying = frozenset(number for number, part in enumerate(parts) if pays(part.stop - part.start))
         shown = Shown(
             snapshot.generation, snapshot.space, settings.encoder, settings.head, order, ids, settings.known_as,
-            settings.pin, tuple((part.start, part.stop) for part in parts),
+            settings.pin, tuple((part.start, part.stop) for part in parts), paying,
         )  # fmt: skip
         self._shown = shown  # what an actor opens that begins from now on
         if self._actors is None:
@@ -244,9 +249,8 @@ class ActorShards:
             opening = {seat.actor.open.remote(shown): seat for seat in self._actors.seats}
         if why := self._actors.settle(opening):
             raise ViewfinderError(f"the actors of the cluster could not open {self._place}: {why}")
-        paying = frozenset(number for number, part in enumerate(parts) if pays(part.stop - part.start))
-        self._look_for_indexes(shown, paying)
-        gallery.shards = ShardsOf(self, shown, tuple(parts), paying)
+        self._look_for_indexes(shown)
+        gallery.shards = ShardsOf(self, shown, tuple(parts))
 
     def _split(self, snapshot: Snapshot) -> list[slice]:
         """The parts of a snapshot: where they began before, as long as they are about equal, so that an index of one
@@ -263,13 +267,15 @@ class ActorShards:
             self._with_index = set()
         return parts
 
-    def _look_for_indexes(self, shown: Shown, paying: frozenset[int]) -> None:
+    def _look_for_indexes(self, shown: Shown) -> None:
         """Has every large part's actor read its index, or begin to make it."""
         assert self._actors is not None
         seats = self._actors.ready(0.0)
-        asked = {seats[number % len(seats)].actor.look_for_index.remote(shown, number): number for number in paying}
-        if not asked:
+        if not seats or not shown.paying:
             return
+        asked = {
+            seats[number % len(seats)].actor.look_for_index.remote(shown, number): number for number in shown.paying
+        }
         done, _ = self._ray.wait(list(asked), num_returns=len(asked), timeout=MAX_START_S)
         for reference in done:
             with suppress(Exception):  # an actor that has just gone: its part is scanned until there is another
@@ -332,18 +338,16 @@ class ShardsOf:
     actors: ActorShards
     shown: Shown
     parts: tuple[slice, ...]
-    paying: frozenset[int] = frozenset()
-    """Numbers of the parts for which an index pays."""
 
     @property
     def may_index(self) -> bool:
         """As `Shards` says."""
-        return bool(self.paying)
+        return bool(self.shown.paying)
 
     @property
     def is_indexed(self) -> bool:
         """As `Shards` says."""
-        return bool(self.paying) and self.actors.has_indexes(self.paying)
+        return self.may_index and self.actors.has_indexes(self.shown.paying)
 
     def ask(
         self,
