@@ -102,7 +102,6 @@ def fleet_table(fleet: dict[str, Any], messages: dict[str, Any]) -> list[str]:
             format_interval(row["incomplete"]),
         ]
         for row in fleet["rows"]
-        if row["replicas"] < 3
     ]
     head = ["replicas", "queries, of what one can", "asked twice", "p50", "p95", "p99", "answers that lack a shard"]
     told = (

@@ -36,6 +36,7 @@ from scale import kinds_of_turns, open_library, without_index
 from scale_vectors import describe_likeness, make_vectors, read_vectors
 from threadpoolctl import threadpool_limits
 
+import viewfinder
 from viewfinder.byte_cache import ByteCache
 from viewfinder.cluster import LOCAL, ActorShards, ray_session
 from viewfinder.cluster.part_indexes import name_part
@@ -49,6 +50,7 @@ from viewfinder.search.gallery import MAX_PICTURES_AT_ONCE, Gallery
 from viewfinder.search.index_files import IndexedPart, read_index, renew_index
 from viewfinder.search.indexed_pictures import CandidateSearch, IndexedPictures
 from viewfinder.search.kernels import top_k
+from viewfinder.search.near_scores import CANDIDATES
 from viewfinder.search.shard_scores import (
     Addition,
     Estimates,
@@ -59,7 +61,7 @@ from viewfinder.search.shard_scores import (
     merge_answers,
     split_rows,
 )
-from viewfinder.search.turn_scores import CANDIDATES, MAX_COMPUTED, answer_shard, warm_scores
+from viewfinder.search.turn_scores import MAX_COMPUTED, answer_shard, warm_scores
 from viewfinder.session.session import Session
 
 ALL = 1_000_000
@@ -78,8 +80,8 @@ KINDS = (
 BUT = "but red"
 ACTORS = 4
 ASKED = 40
-LOADS = (0.2, 0.4)
-"""Shares of what the actors can answer, one question after the other."""
+LOADS, FLEET_LOADS = (0.2, 0.4), (0.2, 0.6)
+"""Shares of what the actors can answer, one question after the other; and of what a simulated replica can."""
 
 
 def main() -> None:
@@ -113,10 +115,12 @@ class Collection:
 def open_collection(data: Path, work: Path) -> Collection:
     """A million vectors distributed as those of real photographs are, as a library."""
     encoder = StarterEncoder()
-    photos = read_vectors(data.resolve(), work, encoder)
+    photos, folder = read_vectors(data.resolve(), work, encoder), work / str(ALL)
+    if (folder / "made").exists():
+        return Collection(viewfinder.open(folder / "library"), photos.captions)
     texts_md = encoder.words([said[0] for said in photos.captions][-200:])
     vectors_nd = make_vectors(photos, describe_likeness(photos, texts_md)[1], ALL, work)
-    return Collection(open_library(vectors_nd, work / str(ALL)), photos.captions)
+    return Collection(open_library(vectors_nd, folder), photos.captions)
 
 
 def make_part_index(library: Library, gallery: Gallery, part: IndexedPart) -> tuple[IndexedPictures, dict[str, Any]]:
@@ -469,7 +473,7 @@ def compute_fleet(results: dict[str, Any], given: argparse.Namespace) -> None:
     messages = results["messages"]["rows"][KINDS[0]]
     around_ms = statistics.median(cost["around_ms"] for cost in costs.values())
     around_ms += messages["asking_ms"] + messages["merging_ms"]
-    found = simulate_shards(shard_ms / 1000, around_ms / 1000)
+    found = simulate_shards(shard_ms / 1000, around_ms / 1000, most_replicas=2, loads=FLEET_LOADS)
     found |= {
         "start_ms": round(start_ms, 2),
         "ns_a_picture": round(1e6 * slope_ms, 2),

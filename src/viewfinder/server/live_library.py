@@ -3,7 +3,7 @@
 While pictures come in, every batch changes the state of the tables. Making a snapshot of many takes seconds; a separate
 process does it, and the next turn maps the result; of some thousands it is made here. The same holds for the index of a
 large collection: until it is there, turns scan all pictures. If a cluster searches, it is told of new pictures before
-turns see them.
+turns see them, and its actors have the indexes.
 """
 
 from __future__ import annotations
