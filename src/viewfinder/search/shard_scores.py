@@ -165,8 +165,8 @@ def split_rows_again(size: int, first_rows: Sequence[int | None], count: int, st
 
     None: there are none of them, one has gone, or they have become too uneven.
 
-    >>> split_rows_again(300, [0, 64, 130], 3, 64)
-    [slice(0, 64, None), slice(64, 128, None), slice(128, 300, None)]
+    >>> split_rows_again(240, [0, 64, 130], 3, 64)
+    [slice(0, 64, None), slice(64, 128, None), slice(128, 240, None)]
     >>> split_rows_again(400, [0, 64, 130], 3, 64)
     """
     if not first_rows or None in first_rows:
