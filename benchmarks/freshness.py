@@ -161,6 +161,7 @@ FIGURES = (
         "sharded.py DATA --work FOLDER --only {part}",
         {
             "shards": (*INDEX, "search/shard_scores.py"),
+            "recall": INDEX,
             "messages": ("search/shard_scores.py",),
             "actors": (*INDEX, "search/shard_scores.py", "cluster/searching.py", "cluster/part_indexes.py"),
         },

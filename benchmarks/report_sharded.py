@@ -10,7 +10,7 @@ from cells import format_interval, format_table, machine_line
 def sharded_parts(found: dict[str, Any]) -> dict[str, list[str]]:
     """All tables of `sharded.py`."""
     return {
-        "sharded-shards": shards_table(found["shards"]),
+        "sharded-shards": shards_table(found["shards"], found["recall"]),
         "sharded-actors": actors_table(found["actors"], found["load"]["actors"]),
         "sharded-loads": loads_table(found["actors"]),
         "sharded-fleet": fleet_table(found["fleet"], found["messages"]["rows"]),
@@ -18,7 +18,7 @@ def sharded_parts(found: dict[str, Any]) -> dict[str, list[str]]:
     }
 
 
-def shards_table(shards: dict[str, Any]) -> list[str]:
+def shards_table(shards: dict[str, Any], recall: dict[str, Any]) -> list[str]:
     """What a shard takes of a core, a row a kind of turn."""
     sizes = sorted(map(int, shards["sizes"]))
     by_size = {size: shards["sizes"][str(size)] for size in sizes}
@@ -44,7 +44,16 @@ def shards_table(shards: dict[str, Any]) -> list[str]:
         f"{size:,}: {_recalls(by_size[size])} in {by_size[size]['probes'][0]} of {by_size[size]['lists']} lists"
         for size in sizes
     )
-    return [*format_table(head, rows), "", f"Recall by the indexes' own cards (words; against something): {made}."]
+    said = ", ".join(
+        f"{int(size):,}: {found['recall']:.3f} (standard error {found['error']:.3f})"
+        for size, found in sorted(recall["sizes"].items(), key=lambda it: int(it[0]))
+    )
+    told = (
+        f"Medians of {shards['asked']} descriptions and a few of every other kind, too few to tell a share well. Of "
+        f"{recall['sentences']} sentences the indexes find this share of the ten best: {said}. By their own cards "
+        f"(words; against something): {made}."
+    )
+    return [*format_table(head, rows), "", told]
 
 
 def _ways(kind: dict[str, Any]) -> str:
