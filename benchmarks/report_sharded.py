@@ -78,7 +78,7 @@ def actors_table(actors: dict[str, Any], load: float) -> list[str]:
         f"{actors['actors']} actors of this machine, {actors['pictures']:,} pictures, {actors['turns']} descriptions "
         f"one after the other, each in both ways, medians. By the indexes {100 * actors['same']:.1f} % of the scan's "
         f"ten best were found. {load:.0f} programs wanted the two cores: believe the times of cores, and of the "
-        "waiting only the ratio."
+        "waiting only the ratio. The server reads each sentence once, with the index."
     )
     head = ["", "all actors, time of a core", "the server, time of a core", "waiting"]
     return [*format_table(head, rows), "", told]
@@ -91,8 +91,8 @@ def loads_table(actors: dict[str, Any]) -> list[str]:
         for load, row in actors["loads"]["rows"].items()
         for way in ("measured", "simulated")
     ]
-    alone = ", ".join(f"{row['alone_ms']:.0f} ms" for row in actors["loads"]["rows"].values())
-    busy = ", ".join(f"{row['others_running']:.0f}" for row in actors["loads"]["rows"].values())
+    alone = " and ".join(f"{row['alone_ms']:.0f} ms" for row in actors["loads"]["rows"].values())
+    busy = " and ".join(f"{row['others_running']:.0f}" for row in actors["loads"]["rows"].values())
     told = (
         f"{actors['loads']['questions']} questions a load, at random times. One shard alone took {alone} with all that "
         f"Ray adds; {busy} programs wanted the two cores. In the simulation each core has two of the shards."
@@ -122,6 +122,7 @@ def fleet_table(fleet: dict[str, Any], messages: dict[str, Any]) -> list[str]:
         f"{messages['a description']['merging_ms']:.1f} ({messages['an answer']['merging_ms']:.1f} after an answer). "
         f"The p99 of both is {fleet['p99_over_p50']} times the median, as of a server's turns; everything else is "
         "assumed as in [capacity](capacity.md#a-hundred-million-pictures), and the network between machines takes no "
-        "time."
+        "time. This is of descriptions: what the server does for a filter or an answer of the catalogue, and what it "
+        "sends then, grows with the collection and was not measured at this size."
     )
     return [*format_table(head, rows), "", told]
