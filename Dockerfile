@@ -6,7 +6,7 @@ COPY . .
 RUN pip wheel --no-cache-dir --no-deps --wheel-dir /dist .
 
 FROM python:3.11-slim
-# For Kubernetes (docs/cluster.md): --build-arg EXTRAS=heic,postgresql,ray
+# For Kubernetes (docs/cluster.md): --build-arg EXTRAS=heic,postgresql,ray,scale
 ARG EXTRAS=heic,postgresql,scale
 RUN --mount=type=bind,from=wheel,source=/dist,target=/dist \
     pip install --no-cache-dir "$(echo /dist/*.whl)[$EXTRAS]"

@@ -272,17 +272,22 @@ HEDGE, DEADLINE = 2.0, 8.0
 
 
 def simulate_large(results: dict[str, Any]) -> dict[str, Any]:
-    """A hundred million pictures on 32 shards: how long answers take, and how many lack a shard."""
-    serving = read_figures(RESULTS / "serving.json")
-    spread = serving["turns"]["p99_over_p50"]
+    """A hundred million pictures on 32 shards that scan: how long answers take, and how many lack a shard."""
     scan_s = results["turns"]["core_ns_a_picture"] / 1e9 * ALL_PICTURES / SHARDS
-    around_s = results["paper"]["core_ms_a_turn"] / 1000
+    return simulate_shards(scan_s, results["paper"]["core_ms_a_turn"] / 1000)
+
+
+def simulate_shards(
+    scan_s: float, around_s: float, *, most_replicas: int = 3, loads: Sequence[float] = LOADS
+) -> dict[str, Any]:
+    """A hundred million pictures on 32 shards, each taking `scan_s` of a core, and the coordinator `around_s`."""
+    spread = read_figures(RESULTS / "serving.json")["turns"]["p99_over_p50"]
     scans = with_stragglers(lognormal_of(scan_s, scan_s * spread), STRAGGLERS, SLOWER)
     failures = Failures(UP_S, REPAIR_S, NOTICED_S)
     most_per_s = CORES / scan_s
     rows: list[dict[str, Any]] = []
-    for replicas in (1, 2, 3):
-        for load in LOADS:
+    for replicas in range(1, most_replicas + 1):
+        for load in loads:
             for hedge in (False, True)[: 1 if replicas == 1 else 2]:
                 fleet = Fleet(
                     SHARDS, scans, replicas, CORES, lognormal_of(around_s, around_s * spread), failures,

@@ -157,6 +157,16 @@ FIGURES = (
         dict.fromkeys([f"sizes.{size}" for size in (10_000, 50_000, 200_000, 1_000_000, 3_000_000)], INDEX),
     ),
     *figures_of(
+        "sharded",
+        "sharded.py DATA --work FOLDER --only {part}",
+        {
+            "shards": (*INDEX, "search/shard_scores.py"),
+            "recall": INDEX,
+            "messages": ("search/shard_scores.py",),
+            "actors": (*INDEX, "search/shard_scores.py", "cluster/searching.py", "cluster/part_indexes.py"),
+        },
+    ),
+    *figures_of(
         "encoders",
         "encoders.py PICTURES --only {part}",
         {

@@ -41,6 +41,7 @@ from report_fusion import fusion_parts
 from report_mai import mai_parts
 from report_people import people_parts
 from report_scale import scale_parts, scale_plot
+from report_sharded import sharded_parts
 from report_speed import page_table, serving_table, speed_table
 from report_talking import photograph_talk_parts, side_by_side_parts, talking_parts
 from rows import KeptRow, read_ranks
@@ -105,6 +106,7 @@ def make_parts(results: dict[str, dict[str, Any]], judged: Sequence[Judged]) -> 
         **fusion_parts(results["fusion"]),
         **conversation_parts(results["conversations"]),
         **capacity_parts(results["capacity"]),
+        **sharded_parts(results["sharded"]),
         **photographs_parts(results["photographs"]),
         **scale_parts(results["scale"], results["capacity"], results["index_codes"], results["scale_large"]),
         "drilldown-rows": drilldown_table(drilldown["rows"]),

@@ -6,7 +6,7 @@ It stands between reading a conversation and scoring a collection; it knows neit
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, Protocol, runtime_checkable
 
@@ -503,10 +503,6 @@ class Query:
     def terms(self) -> tuple[Term, ...]:
         """All that is added to the likeness of pictures, in the order in which it is explained."""
         return (*self.evidence, *self.opinions, *self.word_matches)
-
-    def without_terms(self) -> Query:
-        """The parts alone."""
-        return replace(self, evidence=(), opinions=(), word_matches=())
 
     @property
     def looks_for_something(self) -> bool:

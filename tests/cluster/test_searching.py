@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -198,3 +199,75 @@ def test_a_library_that_actors_do_not_see_is_said_at_once(ray: Any, library: Lib
     shards.close()
     assert time.monotonic() - began < 30
     assert Store.open(library.folder).ids()
+
+
+def index_files_of(folder: Path) -> list[str]:
+    return sorted(file.name for file in folder.glob("approximate/*.npz") if not file.name.startswith("."))
+
+
+@pytest.fixture
+def few_pay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts of 300 pictures have an index."""
+    pytest.importorskip("faiss", reason="the extra `scale` is not installed")
+    monkeypatch.setattr(searching, "pays", lambda size: size >= 300)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("few_pay")
+def test_actors_make_an_index_of_their_parts_keep_it_and_let_it_grow(ray: Any, tmp_path: Path) -> None:
+    library = Library.open(tmp_path / "library")
+    fill(library, 0, COUNT, seed=3)
+    scan = library.gallery_of(library.gallery().snapshot)
+    with closing(ActorShards(ray, library.folder, 2)) as shards:
+        first = warm_scores(library.gallery_of(scan.snapshot))
+        shards.serve(first, library.settings)
+        assert first.shards is not None and first.shards.may_index
+        check_same(first, scan, TALK[0])  # by a scan where there is none yet
+        wait_until(lambda: check_near(first, scan) and first.has_index)
+        [one, other] = index_files_of(library.folder)
+        assert one.endswith(".part-1-of-2.npz") and other.endswith(".part-2-of-2.npz")
+        os.kill(processes(shards)[0], signal.SIGKILL)
+        assert check_near(first, scan)  # the actor that is left scans that part, or has read its index
+        assert first.has_index
+    fill(library, COUNT, 200, seed=4)
+    with closing(ActorShards(ray, library.folder, 2)) as shards:
+        before = warm_scores(library.gallery_of(scan.snapshot))
+        shards.serve(before, library.settings)
+        assert before.has_index  # another server finds the files
+        after = warm_scores(library.gallery_of(library.gallery().snapshot))
+        shards.serve(after, library.settings)
+        assert isinstance(after.shards, searching.ShardsOf)
+        assert [part.start for part in after.shards.parts] == [0, 448]
+        assert after.has_index
+        assert check_near(after, library.gallery())
+
+
+def check_near(parted: Gallery, scan: Gallery) -> bool:
+    """Whether a talk over shards finds what it finds over a scan, but for a few; ties in another order."""
+    one, other = session(parted), session(scan)
+    for turn in TALK:
+        found, expected = one.take(turn), other.take(turn)
+        scores, expected_scores = ([hit.score for hit in hits] for hits in (found, expected))
+        assert np.abs(np.subtract(scores[:20], expected_scores[:20])).max() < 0.02
+        assert (found.verdict, found.missing, len(found)) == (expected.verdict, 0, 100)
+    return True
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("few_pay")
+def test_a_part_is_the_same_pictures_on_a_machine_whose_rows_stand_in_another_order(
+    ray: Any, library: Library, tmp_path: Path
+) -> None:
+    snapshot = library.gallery().snapshot
+    ids = tuple(snapshot.ids[row] for row in np.random.default_rng(0).permutation(COUNT))
+    shown = searching.Shown(
+        snapshot.generation, snapshot.space, "starter", None, searching.hash_order(ids), ray.put(ids),
+        parts=((0, 448), (448, COUNT)), paying=frozenset({0, 1}),
+    )  # fmt: skip
+    searching.make_part_index(str(library.folder), shown, 0)
+    actor = searching.ShardActor(str(library.folder))
+    assert actor.look_for_index(shown, 0)
+    found = searching.open_shown(str(library.folder), shown)
+    part = found.find_part(shown, 0)
+    assert [key.decode() for key in np.asarray(part.ids).tolist()] == list(ids[:448])
+    assert [snapshot.ids[row] for row in part.locate().tolist()] == list(ids[:448])

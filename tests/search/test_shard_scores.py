@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from tests.search.shards_here import ShardsHere
 from viewfinder.byte_cache import ByteCache
 from viewfinder.conversation import Answer, Keep, Like, Question, Reject, Say, Turn
 from viewfinder.encoders.base import Calibration, Vocabulary
@@ -17,8 +18,14 @@ from viewfinder.retrievers import Composer
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.kernels import TOGETHER, row_products
 from viewfinder.search.near_scores import NearScores
-from viewfinder.search.shard_scores import ShardAnswer, ShardQuestion, make_answer, merge_moments, split_rows
-from viewfinder.search.turn_scores import answer_shard
+from viewfinder.search.shard_scores import (
+    Addition,
+    ShardQuestion,
+    make_answer,
+    merge_moments,
+    split_rows,
+    split_rows_again,
+)
 from viewfinder.session.session import Session
 from viewfinder.store.snapshot import Snapshot
 from viewfinder.testing import COLOURS, ColourEncoder
@@ -49,32 +56,9 @@ def drawn(ordered: int | None = None) -> Snapshot:
     )  # fmt: skip
 
 
-@dataclass
-class InOneProcess:
-    """Shards that are searched one after the other; those in `lost` are not."""
-
-    gallery: Gallery
-    count: int
-    lost: frozenset[int] = frozenset()
-
-    def ask(
-        self, query: Query, prior_n: np.ndarray | None, open_n: np.ndarray | None
-    ) -> tuple[list[ShardAnswer], list[slice]]:
-        answers, missing = [], []
-        for number, part in enumerate(split_rows(len(self.gallery), self.count, 64)):
-            if number in self.lost:
-                missing.append(part)
-                continue
-            prior_r, open_r = (None if of is None else of[part] for of in (prior_n, open_n))
-            question = ShardQuestion(query, part.start, part.stop, prior_r, open_r)
-            ids = self.gallery.snapshot.ids_to_order
-            answers.append(answer_shard(self.gallery, question, part, None if ids is None else ids[part]))
-        return answers, missing
-
-
 def sharded(snapshot: Snapshot, count: int = 7, *lost: int) -> Gallery:
     made = Gallery(snapshot, ENCODER)
-    made.shards = InOneProcess(Gallery(snapshot, ENCODER), count, frozenset(lost))
+    made.shards = ShardsHere(Gallery(snapshot, ENCODER), count, frozenset(lost))
     return made
 
 
@@ -189,9 +173,31 @@ def test_parts_are_all_rows_in_order_and_begin_at_whole_steps(size: int, count: 
     assert len(parts) <= count
 
 
+def test_parts_begin_where_they_did_until_the_last_has_taken_too_much() -> None:
+    before = split_rows(640, 2, 64)
+    assert before == [slice(0, 320), slice(320, 640)]
+    # 200 more: all in the last part, which has 520 of 840, less than 1.5 times its half.
+    assert split_rows_again(840, [0, 320], 2, 64) == [slice(0, 320), slice(320, 840)]
+    # The first picture of a part stands elsewhere after a rebuild: the part begins at the step before it.
+    assert split_rows_again(840, [5, 400], 2, 64) == [slice(0, 384), slice(384, 840)]
+    # 700 more: the last part would have 1020 of 1340, more than 1.5 times 670.
+    assert split_rows_again(1340, [0, 320], 2, 64) is None
+    assert split_rows_again(640, [0, None], 2, 64) is None  # that picture has gone
+    assert split_rows_again(640, [], 2, 64) is None
+
+
+def test_what_is_added_to_few_rows_is_cut_and_spread_as_if_to_all() -> None:
+    few = Addition(np.array([1.0, 2.0, 3.0], np.float32), np.array([5, 64, 70]))
+    assert few.spread(100).nonzero()[0].tolist() == [5, 64, 70]
+    for part in (slice(0, 64), slice(64, 70), slice(70, 100)):
+        cut = few.cut(part)
+        assert cut.spread(part.stop - part.start).tolist() == few.spread(100)[part].tolist()
+        assert Addition(few.spread(100)).cut(part).spread(0).tolist() == few.spread(100)[part].tolist()
+
+
 def test_an_answer_holds_no_more_than_a_merge_needs() -> None:
     scores_n = np.arange(5000, dtype=np.float32)
-    question = ShardQuestion(Query(()), 100, 5100, open_r=scores_n < 3000)
+    question = ShardQuestion(Query(()), 100, 5100, allowed_b=np.packbits(scores_n < 3000))
     answer = make_answer(scores_n, question, None)
     assert len(answer.rows_c) == 1010
     assert replace(answer).rows_c[-1] == 5099

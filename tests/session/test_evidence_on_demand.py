@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 
+from tests.search.shards_here import ShardsHere
 from viewfinder.byte_cache import ByteCache
 from viewfinder.conversation import Answer, Question, Reject, Say, Turn
 from viewfinder.encoders.starter import StarterEncoder
@@ -102,6 +103,46 @@ def test_a_talk_finds_the_same_as_where_all_pictures_are_weighed(talk: Sequence[
     shifts = [hit.score - scores[hit.id] for hit in found if hit.id in scores]
     assert max(shifts) - min(shifts) < 5e-4
     assert max(map(abs, shifts)) < 0.01
+
+
+def sharded(*without: int) -> Gallery:
+    """The pictures in three shards with an index each, but for those `without`."""
+    known = gallery(indexed=False)
+    found, here = (Gallery(known.snapshot, known.encoder, match_words=True) for _ in range(2))
+    shards = ShardsHere(here, 3, may_index=True, is_indexed=True)
+    background_n = known.measures.background_n
+    for number, part in enumerate(shards.parts):
+        if number not in without:
+            rows_p, ids = np.arange(part.start, part.stop), known.snapshot.ids[part]
+            asked = queries_like(known, rows_p, 120)
+            made = build_index(ids, vectors()[part], background_n[part], asked)
+            shards.indexes = {**shards.indexes, number: IndexedPictures(made, ids)}
+    found.shards = shards
+    return found
+
+
+@pytest.mark.parametrize("without", [(), (1,)])
+def test_shards_name_the_pictures_of_which_answers_are_computed(without: tuple[int, ...]) -> None:
+    over = sharded(*without)
+    for talk in TALKS:
+        near, one = search(over, talk).ranking(), search(gallery(indexed=True), talk).ranking()
+        assert any(isinstance(known.ratios(), ComputedRatios) for known in near.query.evidence)
+        found, expected = near.hits(10), one.hits(10)
+        assert len({hit.id for hit in found} & {hit.id for hit in expected}) >= 9
+        assert near.verdict == one.verdict
+        scores = {hit.id: hit.score for hit in expected}
+        assert [hit.score for hit in found if hit.id in scores] == pytest.approx(
+            [scores[hit.id] for hit in found if hit.id in scores], abs=1e-5
+        )
+
+
+def test_shards_are_asked_again_for_what_lies_further_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, count in (("CANDIDATES", 100), ("FITTED_CANDIDATES", 200), ("MAX_COMPUTED", 150)):
+        monkeypatch.setattr(turn_scores, name, count)
+    near, scan = search(sharded(), TALKS[0]).ranking(), search(gallery(indexed=False), TALKS[0]).ranking()
+    found, expected = near.best(250).tolist(), scan.best(250).tolist()
+    assert isinstance(near.scores, NearScores)
+    assert len(set(found)) == 250 and len({*found} & {*expected}) >= 200
 
 
 @pytest.mark.parametrize("talk", TALKS)

@@ -2,7 +2,7 @@
 
 Every actor maps the same snapshot, and is asked for rows of it: by habit for its own, so that these stay in its memory,
 and for those of an actor that is gone, as any of them can search any rows. Nothing is kept in an actor that is not on
-disk; one that is lost is replaced.
+disk; one that is lost is replaced. Large parts have an index each (`part_indexes.py`).
 
 A turn asks every shard once. Those that did not answer, because an actor died, failed or is late, are asked for once
 more, elsewhere. Rows that still could not be searched are told by their bounds: `Ranking.missing` counts them.
@@ -11,27 +11,35 @@ more, elsewhere. Rows that still could not be searched are told by their bounds:
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jaxtyping import Bool, Float32, Int
+from jaxtyping import Bool, Int, Int64
 
-from viewfinder.cluster.actors import Actors, Seat, count_cores, ray_session, start_actor
+from viewfinder.cluster.actors import MAX_START_S, Actors, Seat, count_cores, ray_session, start_actor
+from viewfinder.cluster.part_indexes import PartIndexes, make_beside, make_index, name_part
 from viewfinder.encoders import load_encoder
 from viewfinder.encoders.origins import Pin
 from viewfinder.errors import EncoderMismatch, LibraryError, ViewfinderError
 from viewfinder.query import Query
+from viewfinder.search.approximate import encode_ids
 from viewfinder.search.gallery import MAX_KEPT_PICTURES, MAX_PICTURES_AT_ONCE, Gallery
+from viewfinder.search.index_files import IndexedPart, pays
 from viewfinder.search.kernels import TOGETHER
-from viewfinder.search.shard_scores import ShardAnswer, ShardQuestion, split_rows
+from viewfinder.search.shard_scores import Addition, ShardAnswer, ShardQuestion, ask_parts, split_rows, split_rows_again
 from viewfinder.search.turn_scores import answer_shard
 from viewfinder.store.places import local_folder, place_name
 from viewfinder.store.settings import Settings
+from viewfinder.store.snapshot import Snapshot
 from viewfinder.store.snapshot_files import load_built_snapshot, load_snapshot
+
+if TYPE_CHECKING:  # few parts are so large that they have an index
+    from viewfinder.search.indexed_pictures import CandidateSearch, IndexedPictures
 
 SHARD_PATIENCE_S = (10.0, 10.0)
 """The time for which a turn waits for its shards, and then for those that are asked for once more."""
@@ -49,7 +57,8 @@ class Shown:
 
     `order` is a hash of the ids in the driver's order of rows; `ids` refers to these, for a machine whose own snapshot
     of a bucket has them in another order. `known_as` are versions of the encoder that made the space, besides its name;
-    `pin` says what the encoder's name stands for.
+    `pin` says what the encoder's name stands for. `parts` are the first row of each part and that after its last;
+    `paying` the numbers of those for which an index pays.
     """
 
     generation: str
@@ -60,15 +69,45 @@ class Shown:
     ids: Any
     known_as: tuple[str, ...] = ()
     pin: Pin | None = None
+    parts: tuple[tuple[int, int], ...] = ()
+    paying: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, eq=False)
 class _Opened:
-    """A snapshot as an actor has it; `rows_n` are its rows in the driver's order, None where that is its own."""
+    """A snapshot as an actor has it; `rows_n` are its rows in the driver's order, None where that is its own.
+
+    `ids` are needed to order by them, None where rows stand so. `indexed` has the indexes of parts that were looked
+    for, by number; None where there is none that serves.
+    """
 
     gallery: Gallery
     rows_n: Int[np.ndarray, " n"] | None
     ids: Sequence[str] | None
+    indexed: dict[int, IndexedPictures | None] = field(default_factory=dict)
+
+    def find_part(self, shown: Shown, number: int) -> IndexedPart:
+        """One of the parts of what is shown."""
+        start, stop = shown.parts[number]
+        name = name_part(number, len(shown.parts))
+        if self.rows_n is None:
+            return IndexedPart(name, slice(start, stop), encode_ids(self.gallery.snapshot.ids)[start:stop])
+        assert self.ids is not None
+        return IndexedPart(name, np.asarray(self.rows_n[start:stop], np.int64), encode_ids(self.ids[start:stop]))
+
+
+@dataclass(frozen=True)
+class _IdsFrom(Sequence[str]):
+    """The ids from a row on; none of them is copied."""
+
+    ids: Sequence[str]
+    start: int
+
+    def __len__(self) -> int:
+        return len(self.ids) - self.start
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.ids[self.start + place]
 
 
 class ShardActor:
@@ -78,6 +117,7 @@ class ShardActor:
         """`place`: the library's folder, which all machines see, or its URL."""
         self._place = place
         self._opened: dict[str, _Opened] = {}
+        self._indexes = PartIndexes(local_folder(place))
 
     def open(self, shown: Shown) -> None:
         """Maps the pictures before the first turn asks for them. Raises LibraryError, EncoderMismatch."""
@@ -87,7 +127,35 @@ class ShardActor:
         """The answer for these rows. Raises as `open`."""
         found, part = self._find_opened(shown), slice(question.start, question.stop)
         rows = part if found.rows_n is None else found.rows_n[part]
-        return answer_shard(found.gallery, question, rows, None if found.ids is None else found.ids[part])
+        indexed = None if question.search is None else self._find_index(found, shown, question)
+        ids = None if found.ids is None else _IdsFrom(found.ids, question.start)
+        return answer_shard(found.gallery, question, rows, ids, indexed)
+
+    def look_for_index(self, shown: Shown, number: int) -> bool:
+        """Reads the index of a part, or begins to make it where it is due; returns whether it has one that serves."""
+        found = self._find_opened(shown)
+        part = found.find_part(shown, number)
+
+        def make() -> None:
+            import ray
+
+            make_beside(ray, make_part_index, self._place, shown, number)
+
+        def take() -> None:
+            found.indexed[number] = self._indexes.find(found.gallery, part)
+
+        indexed = found.indexed[number] = self._indexes.find_or_make(found.gallery, part, make, take)
+        return indexed is not None
+
+    def _find_index(self, found: _Opened, shown: Shown, question: ShardQuestion) -> IndexedPictures | None:
+        """The index of the part that a question is about, if it has been read; else another thread begins to."""
+        number = shown.parts.index((question.start, question.stop))
+        if number not in shown.paying:
+            return None
+        if number not in found.indexed:  # the actor that this part is asked of by habit is gone
+            found.indexed[number] = None
+            threading.Thread(target=self.look_for_index, args=(shown, number), daemon=True).start()
+        return found.indexed[number]
 
     def _find_opened(self, shown: Shown) -> _Opened:
         known = self._opened.get(shown.generation)
@@ -127,6 +195,12 @@ def open_shown(place: str, shown: Shown) -> _Opened:
     return _Opened(gallery, np.array(gallery.rows(ids), np.int64), ids)
 
 
+def make_part_index(place: str, shown: Shown, number: int) -> None:
+    """Makes or grows the index of a part, in a process of its own. Raises as `open_shown`."""
+    found = open_shown(place, shown)
+    make_index(local_folder(place), found.gallery, found.find_part(shown, number))
+
+
 def hash_order(ids: Sequence[str]) -> str:
     """A hash of ids in their order."""
     return hashlib.blake2b("\n".join(ids).encode(), digest_size=16).hexdigest()
@@ -141,6 +215,8 @@ class ActorShards:
         self.count = shards or count_cores(ray)
         self._actors: Actors | None = None
         self._shown: Shown | None = None
+        self._first_ids: tuple[str, ...] = ()
+        self._with_index: set[int] = set()
 
     @staticmethod
     @contextmanager
@@ -159,9 +235,11 @@ class ActorShards:
         if snapshot.folder is None or not len(snapshot):
             return
         ids, order = self._ray.put(snapshot.ids), hash_order(snapshot.ids)
+        parts = self._split(snapshot)
+        paying = frozenset(number for number, part in enumerate(parts) if pays(part.stop - part.start))
         shown = Shown(
             snapshot.generation, snapshot.space, settings.encoder, settings.head, order, ids, settings.known_as,
-            settings.pin,
+            settings.pin, tuple((part.start, part.stop) for part in parts), paying,
         )  # fmt: skip
         self._shown = shown  # what an actor opens that begins from now on
         if self._actors is None:
@@ -171,9 +249,42 @@ class ActorShards:
             opening = {seat.actor.open.remote(shown): seat for seat in self._actors.seats}
         if why := self._actors.settle(opening):
             raise ViewfinderError(f"the actors of the cluster could not open {self._place}: {why}")
+        self._look_for_indexes(shown)
+        gallery.shards = ShardsOf(self, shown, tuple(parts))
+
+    def _split(self, snapshot: Snapshot) -> list[slice]:
+        """The parts of a snapshot: where they began before, as long as they are about equal, so that an index of one
+        serves when the collection has grown."""
+        size = len(snapshot)
         # So that products over a part come out as over the whole, to the last bit.
-        step = MAX_PICTURES_AT_ONCE if len(snapshot) > MAX_KEPT_PICTURES else TOGETHER
-        gallery.shards = ShardsOf(self, shown, tuple(split_rows(len(snapshot), self.count, step)))
+        step = MAX_PICTURES_AT_ONCE if size > MAX_KEPT_PICTURES else TOGETHER
+        parts = None
+        if pays(size // self.count):
+            parts = split_rows_again(size, snapshot.rows_of(self._first_ids), self.count, step)
+        if parts is None:
+            parts = split_rows(size, self.count, step)
+            self._first_ids = tuple(snapshot.ids[part.start] for part in parts)
+            self._with_index = set()
+        return parts
+
+    def _look_for_indexes(self, shown: Shown) -> None:
+        """Has every large part's actor read its index, or begin to make it."""
+        assert self._actors is not None
+        seats = self._actors.ready(0.0)
+        if not seats or not shown.paying:
+            return
+        asked = {
+            seats[number % len(seats)].actor.look_for_index.remote(shown, number): number for number in shown.paying
+        }
+        done, _ = self._ray.wait(list(asked), num_returns=len(asked), timeout=MAX_START_S)
+        for reference in done:
+            with suppress(Exception):  # an actor that has just gone: its part is scanned until there is another
+                if self._ray.get(reference):
+                    self._with_index.add(asked[reference])
+
+    def has_indexes(self, numbers: frozenset[int]) -> bool:
+        """Whether all parts of these numbers were once searched with an index: one that is lost comes again."""
+        return numbers <= self._with_index
 
     def close(self) -> None:
         """Ends the actors."""
@@ -193,6 +304,8 @@ class ActorShards:
                 place, seat = asked[reference]
                 if not self._actors.failure(reference, seat):
                     answers[place] = self._ray.get(reference)
+                    if answers[place].is_indexed:
+                        self._with_index.add(place)
             for reference in late:
                 self._actors.replace(asked[reference][1], f"no answer within {patience_s:g} s")
             if len(answers) == len(questions):
@@ -226,21 +339,25 @@ class ShardsOf:
     shown: Shown
     parts: tuple[slice, ...]
 
+    @property
+    def may_index(self) -> bool:
+        """As `Shards` says."""
+        return bool(self.shown.paying)
+
+    @property
+    def is_indexed(self) -> bool:
+        """As `Shards` says."""
+        return self.may_index and self.actors.has_indexes(self.shown.paying)
+
     def ask(
-        self, query: Query, prior_n: Float32[np.ndarray, " n"] | None, open_n: Bool[np.ndarray, " n"] | None
+        self,
+        query: Query,
+        prior: Addition | None,
+        allowed_n: Bool[np.ndarray, " n"] | None,
+        excluded_k: Int64[np.ndarray, " k"],
+        search: CandidateSearch | None,
     ) -> tuple[list[ShardAnswer], list[slice]]:
         """Answers of shards, in the order of their rows; and the rows that no actor could search."""
-        compared = Query(query.parts, query.space, query.compare)  # the rest is in `prior_n` and `open_n`
-        questions = [
-            ShardQuestion(
-                compared,
-                part.start,
-                part.stop,
-                None if prior_n is None else prior_n[part],
-                None if open_n is None else open_n[part],
-            )
-            for part in self.parts
-        ]
-        answers = self.actors.ask(self.shown, questions)
+        answers = self.actors.ask(self.shown, ask_parts(self.parts, query, prior, allowed_n, excluded_k, search))
         lost = [part for place, part in enumerate(self.parts) if place not in answers]
         return [answers[place] for place in sorted(answers)], lost

@@ -256,14 +256,16 @@ class ApproximateIndex:
         slots_1k = self.lists.search(query_w[None], count, probes, selector)
         return np.asarray(slots_1k[0][slots_1k[0] >= 0])
 
-    def add(self, ids: Sequence[str], vectors_nw: Float32[np.ndarray, "n w"]) -> None:
+    def add(self, ids: Sequence[str] | Shaped[np.ndarray, " n"], vectors_nw: Float32[np.ndarray, "n w"]) -> None:
         """Adds pictures to the existing lists. No search may run meanwhile."""
         self.lists.add(vectors_nw)
         self.ids_s = np.concatenate([self.ids_s, encode_ids(ids)])
 
 
-def encode_ids(ids: Sequence[str]) -> Shaped[np.ndarray, " s"]:
+def encode_ids(ids: Sequence[str] | Shaped[np.ndarray, " s"]) -> Shaped[np.ndarray, " s"]:
     """Ids as an array that takes a third of the memory and sorts in the same order; mapped if a snapshot's are."""
+    if isinstance(ids, np.ndarray):  # it is one
+        return ids
     if isinstance(ids, PackedIds):
         return ids.encode()
     return np.asarray([picture.encode() for picture in ids], dtype=np.bytes_)
@@ -290,7 +292,7 @@ def as_query(vector_d: Float[np.ndarray, " d"], centred: float) -> Float32[np.nd
 
 
 def build_index(
-    ids: Sequence[str],
+    ids: Sequence[str] | Shaped[np.ndarray, " n"],
     matrix_nd: Float[np.ndarray, "n d"],
     background_n: Float[np.ndarray, " n"],
     queries: Queries,

@@ -57,7 +57,7 @@ class Gallery:
         measures: what likeness means among these pictures.
         indexed: the index with which turns find the best pictures, once there is one; without, they scan all.
         companion: the starter beside this encoder, if it has vectors of all these pictures.
-        shards: scans the pictures for turns in place of this process.
+        shards: searches the pictures for turns in place of this process.
         memory: numbers of these pictures that every later turn of every conversation needs again.
         blocks: the pictures as trained systems see them, by the names of their spaces (`regions.find_block`).
     """
@@ -85,6 +85,11 @@ class Gallery:
     def key(self) -> tuple[str, ...]:
         """Differs for every state of the library, and for every encoder."""
         return self.encoder.version, str(self.snapshot.folder), self.snapshot.generation
+
+    @property
+    def has_index(self) -> bool:
+        """Whether turns look for candidates in an index, here or in shards, and score these alone."""
+        return self.indexed is not None or (self.shards is not None and self.shards.is_indexed)
 
     # -- pictures
 

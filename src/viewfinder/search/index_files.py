@@ -1,6 +1,7 @@
 """The approximate index of a library: where it lies, whether it can still be used, and how it is made or grown.
 
-    <library>/approximate/<space>.npz      a cache: what `approximate.save_index` writes
+    <library>/approximate/<space>.npz               a cache: what `approximate.save_index` writes
+    <library>/approximate/<space>.part-2-of-4.npz   the same over a part of the pictures, which an actor searches
 
 It is made for one state of a collection and serves later ones too: pictures that it lacks are scanned beside it, those
 that have gone are skipped. When it lacks 10,000 (half of `MAX_LACKING`) it grows, in its existing lists, or is rebuilt
@@ -15,13 +16,14 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from jaxtyping import Float, Int64
+from jaxtyping import Float, Int64, Shaped
 
 from viewfinder.encoders.base import to_file_name
 from viewfinder.search.gallery import Gallery
@@ -78,17 +80,44 @@ WORDS = 3
 Tell = Callable[[str], None]
 
 
-def index_file(folder: Path, space: str) -> Path:
-    """Where the index of a space of a library lies."""
-    return folder / APPROXIMATE / f"{to_file_name(space)}.npz"
+@dataclass(frozen=True, eq=False)
+class IndexedPart:
+    """The pictures of a gallery over which there is an index of its own.
+
+    Attributes:
+        name: names its file beside that of all pictures; "" is all.
+        rows_p: their rows.
+        ids: their ids, in the same order, as texts or as `approximate.encode_ids` has them.
+    """
+
+    name: str
+    rows_p: slice | Int64[np.ndarray, " p"]
+    ids: Sequence[str] | Shaped[np.ndarray, " p"]
+
+    @staticmethod
+    def of_all(gallery: Gallery) -> IndexedPart:
+        """All pictures."""
+        return IndexedPart("", slice(0, len(gallery)), gallery.snapshot.ids)
+
+    def locate(self, places_k: Int64[np.ndarray, " k"] | None = None) -> Int64[np.ndarray, " k"]:
+        """The rows in the gallery of the pictures at these places of the part; of all of them by default."""
+        if isinstance(self.rows_p, slice):
+            starts_at = self.rows_p.start
+            return np.arange(starts_at, self.rows_p.stop) if places_k is None else places_k + starts_at
+        return self.rows_p if places_k is None else np.asarray(self.rows_p[places_k])
 
 
-def read_index(folder: Path, space: str, width: int, *, grows: bool = False) -> ApproximateIndex | None:
+def index_file(folder: Path, space: str, part: str = "") -> Path:
+    """Where the index of a space of a library lies, or of a part of it that has this name."""
+    return folder / APPROXIMATE / f"{to_file_name(space)}{part and f'.{part}'}.npz"
+
+
+def read_index(folder: Path, space: str, width: int, *, grows: bool = False, part: str = "") -> ApproximateIndex | None:
     """The index of a space of vectors of this width; None if there is none that can be used. To one that `grows`,
     pictures may be added."""
     from viewfinder.search.approximate import UnusableIndex, has_faiss, load_index
 
-    file = index_file(folder, space)
+    file = index_file(folder, space, part)
     with suppress(OSError, UnusableIndex):
         if file.is_file() and has_faiss():
             return load_index(file, width, grows=grows)
@@ -138,8 +167,16 @@ def _is_stale(indexed: IndexedPictures) -> bool:
     return indexed.gone > MAX_GONE * indexed.size
 
 
-def renew_index(folder: Path, gallery: Gallery, tell: Tell = lambda line: None) -> ApproximateIndex | None:
-    """The index of a gallery, grown or rebuilt if that is due, and saved; None if another process is doing so.
+def renew_index(
+    folder: Path,
+    gallery: Gallery,
+    tell: Tell = lambda line: None,
+    part: IndexedPart | None = None,
+    *,
+    waits: bool = False,
+) -> ApproximateIndex | None:
+    """The index of a gallery or a part, grown or rebuilt if that is due, and saved; None if another process is doing so
+    and this one does not wait.
 
     Takes a minute for a million pictures.
     """
@@ -148,23 +185,24 @@ def renew_index(folder: Path, gallery: Gallery, tell: Tell = lambda line: None) 
     from viewfinder.search.approximate import build_index
     from viewfinder.search.indexed_pictures import IndexedPictures
 
-    space, matrix_nd = gallery.snapshot.space, gallery.snapshot.matrix_nd
-    file = index_file(folder, space)
+    part = IndexedPart.of_all(gallery) if part is None else part
+    space, matrix_nd = gallery.snapshot.space, gallery.snapshot.matrix_nd[part.rows_p]
+    file = index_file(folder, space, part.name)
     with private_files(folder):
         file.parent.mkdir(exist_ok=True)
-    with suppress(Timeout), FileLock(file.with_suffix(".lock"), timeout=0):
+    with suppress(Timeout), FileLock(file.with_suffix(".lock"), timeout=-1 if waits else 0):
         _remove_leftovers(file)
-        found = read_index(folder, space, matrix_nd.shape[1], grows=True)
-        indexed = None if found is None else IndexedPictures(found, gallery.snapshot.ids)
+        found = read_index(folder, space, matrix_nd.shape[1], grows=True, part=part.name)
+        indexed = None if found is None else IndexedPictures(found, part.ids)
         if found is not None and indexed is not None and not len(indexed.lacking_k) and not _will_be_stale(indexed):
             return found
         added_k = np.empty(0, np.int64) if indexed is None else indexed.lacking_k
-        grown = None if found is None or indexed is None else _grow(found, gallery, indexed, tell)
+        grown = None if found is None or indexed is None else _grow(found, gallery, part, indexed, tell)
         if grown is None:
-            tell(f"an index of {len(gallery):,} pictures is made")
-            queries = _queries_of_both(gallery, added_k, QUERIES)
-            grown = build_index(gallery.snapshot.ids, matrix_nd, gallery.measures.background_n, queries)
-        write_index(grown, folder, space)
+            tell(f"an index of {len(part.ids):,} pictures is made")
+            queries = _queries_of_both(gallery, part, added_k, QUERIES)
+            grown = build_index(part.ids, matrix_nd, gallery.measures.background_n[part.rows_p], queries)
+        write_index(grown, folder, space, part.name)
         return grown
     return None
 
@@ -173,31 +211,33 @@ def _will_be_stale(indexed: IndexedPictures) -> bool:
     return 2 * indexed.gone > MAX_GONE * indexed.size
 
 
-def _queries_of_both(gallery: Gallery, added_k: Int64[np.ndarray, " k"], count: int) -> Queries:
-    """So many queries about any pictures, and so many about those in these rows, unless they are few."""
-    queries = queries_like(gallery, count=count)
-    return queries if len(added_k) < MIN_MEASURED else queries.joined(queries_like(gallery, added_k, count))
+def _queries_of_both(gallery: Gallery, part: IndexedPart, added_k: Int64[np.ndarray, " k"], count: int) -> Queries:
+    """So many queries about any pictures of a part, and so many about those at these places, unless they are few."""
+    queries = queries_like(gallery, part.locate() if part.name else None, count)
+    if len(added_k) < MIN_MEASURED:
+        return queries
+    return queries.joined(queries_like(gallery, part.locate(added_k), count))
 
 
-def _grow(index: ApproximateIndex, gallery: Gallery, indexed: IndexedPictures, tell: Tell) -> ApproximateIndex | None:
+def _grow(
+    index: ApproximateIndex, gallery: Gallery, part: IndexedPart, indexed: IndexedPictures, tell: Tell
+) -> ApproximateIndex | None:
     """The index with the pictures that it lacks, measured again; None if it is to be rebuilt.
 
     New pictures may be of another kind than those for which the lists were chosen. Then they lie in few lists, or far
     from the middle of any, and queries miss them.
     """
-    from viewfinder.search.approximate import measure_index, with_background
+    from viewfinder.search.approximate import encode_ids, measure_index, with_background
     from viewfinder.search.indexed_pictures import IndexedPictures
 
-    if _will_be_stale(indexed) or len(gallery) >= MAX_GROWN * index.card.trained_on:
+    if _will_be_stale(indexed) or len(part.ids) >= MAX_GROWN * index.card.trained_on:
         return None
     rows_k = indexed.lacking_k
     tell(f"the index takes {len(rows_k):,} more pictures")
-    matrix_nd, background_n = gallery.snapshot.matrix_nd, gallery.measures.background_n
-    index.add(
-        [gallery.snapshot.ids[row] for row in rows_k.tolist()], with_background(matrix_nd[rows_k], background_n[rows_k])
-    )
-    grown = IndexedPictures(index, gallery.snapshot.ids)
-    queries = _queries_of_both(gallery, rows_k, QUERIES // 2)  # none of them is needed to choose anything
+    matrix_nd, background_n = gallery.snapshot.matrix_nd[part.rows_p], gallery.measures.background_n[part.rows_p]
+    index.add(encode_ids(part.ids)[rows_k], with_background(matrix_nd[rows_k], background_n[rows_k]))
+    grown = IndexedPictures(index, part.ids)
+    queries = _queries_of_both(gallery, part, rows_k, QUERIES // 2)  # none of them is needed to choose anything
     index.card = measure_index(index, grown.row_s, matrix_nd, background_n, queries)
     if index.card.least_recall >= MIN_RECALL:
         return index
@@ -217,13 +257,13 @@ def _building(file: Path) -> Path:
     return file.with_name(f"{BUILDING}{file.name}")
 
 
-def write_index(index: ApproximateIndex, folder: Path, space: str) -> None:
+def write_index(index: ApproximateIndex, folder: Path, space: str, part: str = "") -> None:
     """Saves an index under a temporary name and renames it, so that no process reads half a file, even after the
     machine has lost its power; the caller holds the lock of this index.
     """
     from viewfinder.search.approximate import save_index
 
-    file = index_file(folder, space)
+    file = index_file(folder, space, part)
     with private_files(folder):
         file.parent.mkdir(exist_ok=True)
     beside = _building(file)

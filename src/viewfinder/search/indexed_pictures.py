@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Float32, Int64
+from jaxtyping import Bool, Float32, Int64, Shaped
 
 from viewfinder.search.approximate import ApproximateIndex, encode_ids
 from viewfinder.search.samples import SMALL_SAMPLE
@@ -25,14 +26,35 @@ LAYERS = (0.999, 0.99, 0.9)
 """The layers begin above these shares of pictures with a lower prior; the few with the highest are all scored."""
 
 
+@dataclass(frozen=True, eq=False)
+class CandidateSearch:
+    """How an index looks for the candidates of a query; the same on every machine that has a part of the pictures.
+
+    Attributes:
+        searches: queries, and how many of the best each is to find, besides as many as are excluded.
+        against: whether a part of the query counts against pictures.
+        deeper: into that many times as many lists.
+        count: how many of the best pictures it is to find.
+        keeps: how many of the candidates are scored, the best by the last of the searches; None: all.
+        is_computed: whether something of the query is computed of each picture by itself, after the search.
+    """
+
+    searches: tuple[tuple[Float32[np.ndarray, " w"], int], ...]
+    against: bool
+    deeper: int
+    count: int
+    keeps: int | None = None
+    is_computed: bool = False
+
+
 class IndexedPictures:
     """An index over the rows of a snapshot: it may know pictures that have gone, and lack some that are new.
 
     `row_s` has the row of the picture in each slot, -1 for those that have gone; `lacking_k` the rows that it lacks.
     """
 
-    def __init__(self, index: ApproximateIndex, ids: Sequence[str]) -> None:
-        """`ids` are those of the snapshot, by row."""
+    def __init__(self, index: ApproximateIndex, ids: Sequence[str] | Shaped[np.ndarray, " n"]) -> None:
+        """`ids` are those of the snapshot, by row, as texts or as `encode_ids` has them."""
         self.index = index
         self.size = len(index)
         ids_n = encode_ids(ids)

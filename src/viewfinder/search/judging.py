@@ -80,7 +80,7 @@ def _score_said(
     words = gallery.measures.scale.words
     query = Query((Part("words", 0, "", 1.0, texts_md.mean(axis=0), centred=True, factor=words),))
     said = score_turn(gallery, query) if alike is None else _rescore_best(gallery, query, alike)
-    if isinstance(said, NearScores) and gallery.shards is None:
+    if isinstance(said, NearScores) and not said.missing:
         gallery.memory.put(("said", *texts), replace(said, ids=None))  # no order by id is asked of them
     return said
 

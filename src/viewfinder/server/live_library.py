@@ -3,7 +3,7 @@
 While pictures come in, every batch changes the state of the tables. Making a snapshot of many takes seconds; a separate
 process does it, and the next turn maps the result; of some thousands it is made here. The same holds for the index of a
 large collection: until it is there, turns scan all pictures. If a cluster searches, it is told of new pictures before
-turns see them.
+turns see them, and its actors have the indexes.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from viewfinder.errors import BadInput, ViewfinderError
 from viewfinder.library import Library
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.index_files import is_due, pays
+from viewfinder.search.turn_scores import warm_scores
 from viewfinder.session.evidence import warm_gallery
 from viewfinder.store.settings import Settings
 from viewfinder.store.snapshot import Snapshot, read_generation
@@ -174,11 +175,11 @@ class LiveLibrary(Library):
     def _prepare(self, gallery: Gallery) -> Gallery:
         """Warms a gallery, so that its first turn need not wait. Raises ViewfinderError: no actor can search it."""
         if self._shards is not None:
-            self._shards.serve(warm_gallery(gallery), self.settings)
+            self._shards.serve(warm_scores(gallery), self.settings)
         return warm_gallery(gallery)
 
     def _find_index(self, snapshot: Snapshot) -> IndexedPictures | None:
-        """The index of a snapshot, if it has one; none if a cluster searches, which is exact."""
+        """The index of a snapshot, if it has one; none if a cluster searches, whose actors have one of each part."""
         return None if self._shards is not None else super()._find_index(snapshot)
 
     def _refresh_index(self) -> None:

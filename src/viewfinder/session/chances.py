@@ -37,5 +37,5 @@ def find_chances_at(gallery: Gallery, rows_k: Int[np.ndarray, " k"]) -> Float32[
 
 def predicts_on_demand(gallery: Gallery, labels: PhotographLabels) -> bool:
     """Whether labels are computed from the vectors of the pictures that are asked about, and not kept of all."""
-    is_large = gallery.indexed is not None or len(gallery) > MAX_KEPT_PICTURES
+    is_large = gallery.has_index or len(gallery) > MAX_KEPT_PICTURES
     return is_large and gallery.encoder.version == labels.vectors_version

@@ -90,7 +90,7 @@ def weigh_answer(gallery: Gallery, answer: Answer) -> Ratios | None:
     def weigh() -> Ratios | None:
         if not len(gallery):
             return None
-        on_demand = gallery.indexed is not None
+        on_demand = gallery.has_index
         known = KnownOfGallery(gallery, find_sample(gallery))
         model = find_model(answer, known)
         if model is None:
@@ -133,7 +133,7 @@ def warm_gallery(gallery: Gallery) -> Gallery:
 
 def find_sample(gallery: Gallery) -> Int64[np.ndarray, " k"] | None:
     """The rows on which answers are measured; None: all."""
-    return None if gallery.indexed is None else gallery.measures.samples.rows_k
+    return gallery.measures.samples.rows_k if gallery.has_index else None
 
 
 @dataclass(frozen=True, eq=False)

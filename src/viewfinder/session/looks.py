@@ -74,7 +74,7 @@ def find_look_chances(
 
 def samples_looks(phrase: FactPhrase, gallery: Gallery) -> bool:
     """Whether what can be told of a collection as a whole is told of a sample: all pictures would be looked at."""
-    return phrase.kind == "without" and gallery.indexed is not None and can_predict(gallery, photograph_labels())
+    return phrase.kind == "without" and gallery.has_index and can_predict(gallery, photograph_labels())
 
 
 def _find_chances(
