@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from viewfinder.pictures.facts.model import Fact
 from viewfinder.search.scores import Scores
 from viewfinder.search.written_words import WordIndex, build_entries, said_words, written_words
-from viewfinder.store import snapshot_files
+from viewfinder.store import half_rows, snapshot_files
 from viewfinder.store.growing_arrays import count_rows, extend_rows, link_rows, map_rows, save_rows
+from viewfinder.store.half_rows import HalfRows
 from viewfinder.store.rows import FACTS, FileRecord, PictureRow
 from viewfinder.store.snapshot import Snapshot, read_state
 from viewfinder.store.snapshot_files import load_snapshot
@@ -122,6 +123,21 @@ def test_what_was_there_is_shared_and_not_written_again(store: Store) -> None:
         assert (before.folder / name).stat().st_ino == (grown.folder / name).stat().st_ino
     assert len(before) == 4 and len(load_snapshot(store.folder, "s")) == 5
     np.testing.assert_array_equal(before.matrix_nd[:, 0], [ord(name) for name in "bdfh"])
+
+
+def test_vectors_in_half_precision_grow_in_it(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    single = load_snapshot(store.folder, "s")
+    assert single.folder is not None
+    shutil.rmtree(single.folder)
+    monkeypatch.setattr(half_rows, "HALF_FROM", 4)
+    before = load_snapshot(store.folder, "s")
+    monkeypatch.undo()  # what has begun in half precision goes on so
+    monkeypatch.setattr(snapshot_files, "GROWS_FROM", 3)
+    monkeypatch.setattr(snapshot_files, "MAX_ADDED_SHARE", 10)
+    add(store, picture("c"))
+    grown = load_snapshot(store.folder, "s")
+    assert has_grown(grown) and isinstance(before.matrix_nd, HalfRows) and isinstance(grown.matrix_nd, HalfRows)
+    np.testing.assert_array_equal(grown.matrix_nd, [*np.asarray(before.matrix_nd), vector(picture("c"))])
 
 
 def test_a_state_may_be_several_additions_and_a_compaction_later(store: Store) -> None:

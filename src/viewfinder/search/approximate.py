@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int64, Shaped
 
+from viewfinder.store.half_rows import HalfRows
 from viewfinder.store.packed_ids import PackedIds
 
 WIDTH_STEP = 16
@@ -291,7 +292,7 @@ def as_query(vector_d: Float[np.ndarray, " d"], centred: float) -> Float32[np.nd
 
 def build_index(
     ids: Sequence[str],
-    matrix_nd: Float[np.ndarray, "n d"],
+    matrix_nd: Float[np.ndarray, "n d"] | HalfRows,
     background_n: Float[np.ndarray, " n"],
     queries: Queries,
     *,
@@ -325,7 +326,7 @@ def build_index(
 def measure_index(
     index: ApproximateIndex,
     row_s: Int64[np.ndarray, " s"],
-    matrix_nd: Float[np.ndarray, "n d"],
+    matrix_nd: Float[np.ndarray, "n d"] | HalfRows,
     background_n: Float[np.ndarray, " n"],
     queries: Queries,
 ) -> IndexCard:
@@ -373,7 +374,7 @@ def _choose_probes(
 
 
 def exact_best(
-    matrix_nd: Float[np.ndarray, "n d"],
+    matrix_nd: Float[np.ndarray, "n d"] | HalfRows,
     background_n: Float[np.ndarray, " n"],
     queries_mw: Float32[np.ndarray, "m w"],
     count: int,

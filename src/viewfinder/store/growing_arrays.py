@@ -123,6 +123,12 @@ def count_rows(stem: Path) -> list[int]:
     return [rows for rows, _, _ in _read_list(stem)["pieces"]]
 
 
+def read_type(stem: Path) -> np.dtype[Any]:
+    """The type of an array's numbers. Raises OSError, ValueError."""
+    kind: np.dtype[Any] = np.dtype(_read_list(stem)["dtype"])
+    return kind
+
+
 def _verify_pieces(file: Path, content: memoryview, pieces: list[list[int]]) -> bool:
     """Compares the checksums of pieces that were not compared before; returns whether there were any."""
     begin, has_read = 0, False

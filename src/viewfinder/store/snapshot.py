@@ -28,6 +28,7 @@ from viewfinder.pictures.pixel_hashes import split_pixel_hash
 from viewfinder.store.checksums import list_versions
 from viewfinder.store.chosen import ChosenPictures
 from viewfinder.store.growing_arrays import extend_rows, map_rows, release_rows, save_rows
+from viewfinder.store.half_rows import HalfRows, take_rows
 from viewfinder.store.packed_ids import PackedIds
 from viewfinder.store.places import find_files
 from viewfinder.store.rows import (
@@ -63,7 +64,7 @@ class Snapshot:
 
     def __init__(
         self,
-        matrix_nd: Float32[np.ndarray, "n d"],
+        matrix_nd: Float32[np.ndarray, "n d"] | HalfRows,
         table: Any,
         columns: Mapping[str, AttributeColumn],
         *,
@@ -101,7 +102,7 @@ class Snapshot:
         self._rows_read += rows
         if self._rows_read >= MAX_ROWS_READ:
             self._rows_read = 0
-            release_rows(self.matrix_nd)
+            release_rows(self.matrix_nd.half_nd if isinstance(self.matrix_nd, HalfRows) else self.matrix_nd)
 
     def row_of(self, picture_id: str) -> int | None:
         """The row of a picture; None if there is no such picture."""
@@ -376,7 +377,8 @@ class Snapshot:
     def after(self, row: int) -> Snapshot:
         """The pictures from this row on, without columns, in memory."""
         table, mark = self._table.slice(row), self.generation
-        return Snapshot(self.matrix_nd[row:], table, {}, space=self.space, generation=mark, folder=None, ordered=0)
+        rows_nd = take_rows(self.matrix_nd, slice(row, None))
+        return Snapshot(rows_nd, table, {}, space=self.space, generation=mark, folder=None, ordered=0)
 
     def _take_block(self, first: int, end: int) -> Snapshot:
         """The pictures of these rows, in memory."""
@@ -384,8 +386,8 @@ class Snapshot:
             return self
         table = self._table.slice(first, end - first)
         return Snapshot(
-            self.matrix_nd[first:end], table, build_columns(table), space=self.space, generation=self.generation,
-            folder=None, ordered=0,
+            take_rows(self.matrix_nd, slice(first, end)), table, build_columns(table), space=self.space,
+            generation=self.generation, folder=None, ordered=0,
         )  # fmt: skip
 
 
@@ -435,7 +437,7 @@ class TextLists:
 
 # -- which state of the tables a snapshot shows
 
-SNAPSHOT_FORMAT = 4
+SNAPSHOT_FORMAT = 5
 """Increased when the meaning of a snapshot's files changes: older ones are then rebuilt."""
 
 _NEWEST_FIRST = 2**64 - 1
