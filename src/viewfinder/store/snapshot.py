@@ -25,6 +25,7 @@ from viewfinder.encoders.base import to_file_name
 from viewfinder.errors import UnknownName
 from viewfinder.pictures.facts.model import Fact
 from viewfinder.pictures.pixel_hashes import split_pixel_hash
+from viewfinder.store.checked_files import list_damaged
 from viewfinder.store.checksums import list_versions
 from viewfinder.store.chosen import ChosenPictures
 from viewfinder.store.growing_arrays import extend_rows, map_rows, release_rows, save_rows
@@ -88,10 +89,16 @@ class Snapshot:
         self._file_columns = file_columns
         self._derived: dict[str, np.ndarray] = {}
         self._rows_read = 0
+        self._damaged_before = len(list_damaged())
         self._empty_columns: dict[str, AttributeColumn] = {}
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @property
+    def is_damaged(self) -> bool:
+        """Whether a file of it, since it was opened, was found to be another than was written: open it anew."""
+        return any(file.parent == self.folder for file in list_damaged()[self._damaged_before :])
 
     def note_read(self, rows: int) -> None:
         """Says that so many rows of the matrix were read here and there.

@@ -35,6 +35,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Float16, Float32, Int64, Shaped
 
 from viewfinder.errors import LibraryError
+from viewfinder.store.checked_files import copy_note
 from viewfinder.store.checksums import map_sealed, seal, seal_file
 from viewfinder.store.growing_arrays import (
     count_rows,
@@ -359,6 +360,7 @@ def _link_and_extend(before: Path, folder: Path, table: Any, vectors_md: Float16
             os.link(before / name, folder / name)
         except OSError:
             shutil.copyfile(before / name, folder / name)
+        copy_note(before / name, folder / name)
     _write_table(folder, len(tables), table)
 
 
