@@ -91,6 +91,7 @@ class Measures:
             lambda snapshot: np.array(
                 [measure_usual(snapshot.matrix_nd, background_n, levels_n2, sayings_bd)], np.float32
             ),
+            by_sample=True,
         )
         return OwnScale(sayings_bd, levels_n2, background_n, float(usual_1[0]))
 
@@ -108,7 +109,8 @@ class Measures:
             self._snapshot.note_read(SAMPLE)
             return np.vstack([found.mean_w, found.covariance_ww])
 
-        rows_vw = self._snapshot.derived(f"moments-{SAMPLE}-{name_sayings()}-{self._encoder.version}", compute)
+        name = f"moments-{SAMPLE}-{name_sayings()}-{self._encoder.version}"
+        rows_vw = self._snapshot.derived(name, compute, by_sample=True)
         return Moments(rows_vw[0], rows_vw[1:])
 
     def measure_spread(self, vector_d: Float[np.ndarray, " d"], centred: float) -> tuple[float, float]:

@@ -49,8 +49,9 @@ from viewfinder.store.rows import (
 )
 from viewfinder.store.tables import FILLED, PICTURES, SPACES, TABLES, VERSIONS, explain_missing, private_files
 
-DERIVED, BY_ROW, BY_BLOCK = "derived-", "by-row-", "block-"
-"""Prefixes of files of arrays computed from a snapshot: as a whole, with one row per picture, or from one block."""
+DERIVED, BY_ROW, BY_BLOCK, BY_SAMPLE = "derived-", "by-row-", "block-", "sample-"
+"""Prefixes of files of arrays computed from a snapshot: as a whole, with one row per picture, from one block, or as an
+estimate from a sample."""
 
 MAX_ROWS_READ = 8192
 """Rows of mapped vectors that are read before their memory is given back, of eight turns: some two gigabytes."""
@@ -318,15 +319,23 @@ class Snapshot:
         mask_n[[row for row in self.rows_of(condition.list_ids()) if row is not None]] = True
         return mask_n
 
-    def derived(self, name: str, compute: Callable[[Snapshot], np.ndarray], *, by_row: bool = False) -> np.ndarray:
+    def derived(
+        self,
+        name: str,
+        compute: Callable[[Snapshot], np.ndarray],
+        *,
+        by_row: bool = False,
+        by_sample: bool = False,
+    ) -> np.ndarray:
         """An array computed once from this snapshot: the next process finds it beside the snapshot.
 
         `name` must say everything the result depends on besides the snapshot (an encoder's version, say). `by_row`: it
         has one row per picture, which depends on that picture alone; a snapshot that grew then computes it only for the
-        new ones.
+        new ones. `by_sample`: it is estimated from a sample if pictures are many; a snapshot that grew by one in a
+        hundred has that of the smaller one.
         """
         if name not in self._derived:
-            stem = self._locate_derived(BY_ROW if by_row else DERIVED, name)
+            stem = self._locate_derived(BY_ROW if by_row else BY_SAMPLE if by_sample else DERIVED, name)
             known = _read_derived(stem)
             if known is None or (by_row and len(known) > len(self)):
                 known = self._keep_derived(stem, compute(self))

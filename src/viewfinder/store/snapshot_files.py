@@ -4,7 +4,7 @@
                                                        pictures-*.arrow        paths, facts, captions, attributes
                                                        columns.json            their numbers, and which files fill
                                                        column-*                what can be filtered and asked by
-                                                       by-row-*, block-*, derived-*     what callers computed from it
+                                                       by-row-*, block-*, ...  what callers computed from it
 
 A snapshot is a cache of the store of record. It is rebuilt when the tables change, or when a file is damaged: each is
 sealed (see `checksums`). While it is fresh, Lance is not even imported (that alone takes 2 s). It is built in a folder
@@ -50,7 +50,7 @@ from viewfinder.store.growing_arrays import (
 from viewfinder.store.half_rows import HalfRows, as_vectors, find_kept_type
 from viewfinder.store.packed_ids import PackedIds
 from viewfinder.store.rows import FACTS, KNOWN, AttributeColumn, build_columns, stream_columns
-from viewfinder.store.snapshot import BY_BLOCK, BY_ROW, Snapshot, hold_snapshots, read_generation
+from viewfinder.store.snapshot import BY_BLOCK, BY_ROW, BY_SAMPLE, Snapshot, hold_snapshots, read_generation
 from viewfinder.store.store import Store
 from viewfinder.store.tables import private_files, read_growth
 
@@ -65,6 +65,9 @@ MAX_ADDED_SHARE = 0.25
 
 MAX_ADDED_SINCE = 10_000
 """Pictures added since the earlier snapshot: more are read faster with all others than one by one."""
+
+SAMPLED_FROM, MAX_ADDED_TO_SAMPLED = 200_000, 0.01
+"""From so many pictures on, and as long as no larger share of them was added, what is estimated from a sample stays."""
 
 MATRIX, TABLE = "matrix", "pictures-{}.arrow"
 GENERATION = "generation"
@@ -344,8 +347,11 @@ def _link_and_extend(before: Path, folder: Path, table: Any, vectors_md: Float16
 
     link_rows(before / MATRIX, folder / MATRIX)
     extend_rows(folder / MATRIX, vectors_md.astype(read_type(before / MATRIX)))
-    for file in before.glob(f"{BY_ROW}*.json"):
-        link_rows(file.with_suffix(""), folder / file.stem)
+    first, *added = count_rows(folder / MATRIX)
+    is_alike = first >= SAMPLED_FROM and sum(added) <= first * MAX_ADDED_TO_SAMPLED
+    for kind in (BY_ROW, *([BY_SAMPLE] if is_alike else [])):
+        for file in before.glob(f"{kind}*.json"):
+            link_rows(file.with_suffix(""), folder / file.stem)
     tables = read_tables(before)
     # Small pieces are joined with the new one, so that there are few, and each picture is written a few times at most.
     while len(tables) > 1 and tables[-1].num_rows <= table.num_rows:

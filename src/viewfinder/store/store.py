@@ -395,7 +395,7 @@ class Store:
         Raises UnknownName: no such space.
         """
         with self._tables.translating_errors():
-            table, known = (self._tables.select(name, "id", ids) for name in (PICTURES, self._find_table(space)))
+            table, known = (self._tables.select_last(name, "id", ids) for name in (PICTURES, self._find_table(space)))
         place = {name: row for row, name in enumerate(known["id"].to_pylist())}
         kept = [
             row
