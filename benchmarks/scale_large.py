@@ -80,7 +80,10 @@ def main() -> None:
     given = parser.parse_args()
     results = read_figures(given.out)
     for part in given.only:
+        before = psutil.getloadavg()[1]
         results[part] = PARTS[part](given)
+        # How many processes wanted a core, over the five minutes before and at the end: seconds depend on it.
+        results.setdefault("load", {})[part] = [round(before, 1), round(psutil.getloadavg()[1], 1)]
         write_figures("scale_large", results, given.out, [part])
         print(part, json.dumps(results[part], indent=1), flush=True)
 
@@ -260,11 +263,12 @@ def measure_adding(given: argparse.Namespace) -> list[dict[str, float]]:
             PictureRow(f"{seed:012x}{at:020x}", (FileRecord(f"/nowhere/{at}.jpg", 1, 1),), 224, 224, "JPEG", 1)
             for at in range(ADDED)
         ]
-        _, stored_ms, _ = time_call_and_cores(library.store.add, rows, {encoder.version: vectors_nd})
+        _, stored_ms, stored_cpu_ms = time_call_and_cores(library.store.add, rows, {encoder.version: vectors_nd})
         _, shown_ms, worked_ms = time_call_and_cores(show_pictures, library, index)
         found.append(
             {
                 "stored_s": round(stored_ms / 1000, 1),
+                "stored_cpu_s": round(stored_cpu_ms / 1000, 1),
                 "shown_s": round(shown_ms / 1000, 1),
                 "shown_cpu_s": round(worked_ms / 1000, 1),
             }

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from viewfinder.pictures.facts.model import Fact
 from viewfinder.search.scores import Scores
 from viewfinder.search.written_words import WordIndex, build_entries, said_words, written_words
-from viewfinder.store import half_rows, snapshot_files
+from viewfinder.store import snapshot_files
 from viewfinder.store.growing_arrays import count_rows, extend_rows, link_rows, map_rows, save_rows
 from viewfinder.store.half_rows import HalfRows
 from viewfinder.store.rows import FACTS, FileRecord, PictureRow
@@ -129,7 +129,7 @@ def test_vectors_in_half_precision_grow_in_it(store: Store, monkeypatch: pytest.
     single = load_snapshot(store.folder, "s")
     assert single.folder is not None
     shutil.rmtree(single.folder)
-    monkeypatch.setattr(half_rows, "HALF_FROM", 4)
+    monkeypatch.setattr(snapshot_files, "find_kept_type", lambda size: np.float16)
     before = load_snapshot(store.folder, "s")
     monkeypatch.undo()  # what has begun in half precision goes on so
     monkeypatch.setattr(snapshot_files, "GROWS_FROM", 3)

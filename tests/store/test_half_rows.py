@@ -7,8 +7,10 @@ import onnx
 import pytest
 from onnx import parser
 
+from viewfinder.search.index_files import MIN_INDEXED
 from viewfinder.search.kernels import dot_scores
 from viewfinder.search.parts import contrast_scores
+from viewfinder.store import half_rows
 from viewfinder.store.half_rows import (
     CONVERTED_AT_ONCE,
     HALF_TO_SINGLE,
@@ -16,6 +18,7 @@ from viewfinder.store.half_rows import (
     SHARED_OUT,
     HalfRows,
     as_vectors,
+    find_kept_type,
     take_rows,
     to_single,
 )
@@ -67,6 +70,16 @@ def test_a_slice_is_taken_in_half_precision_and_other_rows_are_not() -> None:
 def test_only_rows_in_half_precision_are_wrapped() -> None:
     assert isinstance(as_vectors(some_rows(2)), HalfRows)
     assert isinstance(as_vectors(some_rows(2).astype(np.float32)), np.ndarray)
+
+
+def test_half_precision_is_kept_where_an_index_can_be_made_and_pays(monkeypatch: pytest.MonkeyPatch) -> None:
+    for is_there, size, kept in (
+        (True, MIN_INDEXED, np.float16),
+        (True, MIN_INDEXED - 1, np.float32),
+        (False, MIN_INDEXED, np.float32),
+    ):
+        monkeypatch.setattr(half_rows, "find_spec", lambda name, is_there=is_there: name if is_there else None)
+        assert find_kept_type(size) == kept
 
 
 @pytest.mark.parametrize("count", [0, 1, CONVERTED_AT_ONCE, CONVERTED_AT_ONCE + 3, SHARED_OUT + CONVERTED_AT_ONCE + 1])

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from viewfinder.errors import LibraryError, NotALibrary, UnknownName
-from viewfinder.store import half_rows, snapshot, snapshot_files
+from viewfinder.store import snapshot, snapshot_files
 from viewfinder.store.half_rows import HalfRows
 from viewfinder.store.rows import FileRecord, PictureRow
 from viewfinder.store.snapshot import Snapshot, find_newest_version, read_generation
@@ -151,7 +151,7 @@ def test_a_large_collection_is_kept_in_half_precision_and_read_as_float32(
     small = load_snapshot(store.folder, "s")
     assert small.folder is not None
     shutil.rmtree(small.folder)
-    monkeypatch.setattr(half_rows, "HALF_FROM", 3)
+    monkeypatch.setattr(snapshot_files, "find_kept_type", lambda size: np.float16)
     large = load_snapshot(store.folder, "s")
     assert isinstance(large.matrix_nd, HalfRows) and isinstance(large.matrix_nd.half_nd.base, np.memmap)
     np.testing.assert_array_equal(large.matrix_nd, np.asarray(small.matrix_nd))

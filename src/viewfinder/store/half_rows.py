@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -18,7 +19,8 @@ from jaxtyping import Float, Float16, Float32, Int
 from viewfinder.processors import share_out
 
 HALF_FROM = 200_000
-"""Collections of this many pictures are kept in half precision: few of them are scanned whole in every turn."""
+"""Collections of this many pictures are kept in half precision: an index finds the pictures of a turn, which are few. A
+scan of all takes half as long again as in float32, or twice as long."""
 
 CONVERTED_AT_ONCE = 1024
 """Rows that a scan converts at once: they stay in the processor's cache."""
@@ -99,8 +101,8 @@ def as_vectors(rows_nd: Float[np.ndarray, "n d"]) -> Float32[np.ndarray, "n d"] 
 
 
 def find_kept_type(size: int) -> Any:
-    """The type in which the vectors of so many pictures are kept."""
-    return np.float16 if size >= HALF_FROM else np.float32
+    """The type in which the vectors of so many pictures are kept; where no index can be made, every turn scans."""
+    return np.float16 if size >= HALF_FROM and find_spec("faiss") is not None else np.float32
 
 
 def take_rows(
