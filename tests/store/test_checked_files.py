@@ -105,6 +105,14 @@ def test_a_file_with_another_time_size_or_list_is_read_at_once(rows: Path, monke
     assert read == [24, 24, 16]
 
 
+def test_a_note_is_for_those_who_may_read_the_file(rows: Path) -> None:
+    file = rows.with_name("rows.rows")
+    file.chmod(0o600)
+    os.utime(file, ns=(1, 1))
+    map_rows(rows)
+    assert rows.with_name("rows.rows.checked").stat().st_mode & 0o777 == 0o600
+
+
 def test_a_note_that_cannot_be_read_is_none(rows: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read = count_read(monkeypatch)
     for content in (b"", b"{", b"[1]", b'{"file": 3, "checksums": [1]}'):

@@ -63,6 +63,7 @@ def note_checked(file: Path, checksums: Sequence[int]) -> None:
     if mark[1] >= NOTED_FROM and not _has_note(file, mark, said):
         with suppress(OSError):  # a folder that cannot be written to: it is read each time
             write_file(_note(file), json.dumps({"file": mark, "checksums": said}))
+            _note(file).chmod(file.stat().st_mode & 0o777)  # for those who may read the file
 
 
 def copy_note(before: Path, file: Path) -> None:
