@@ -104,7 +104,10 @@ def are_equal(ids_n: Shaped[np.ndarray, " n"], other_n: Shaped[np.ndarray, " n"]
     pairs = ((ids_n[start : start + COMPARED_AT_ONCE], other_n[start : start + COMPARED_AT_ONCE]) for start in starts)
     if ids_n.dtype != other_n.dtype:
         return all(bool((one == other).all()) for one, other in pairs)
-    return all(np.array_equal(*(np.ascontiguousarray(each).view(np.uint8) for each in pair)) for pair in pairs)
+    return all(
+        np.array_equal(np.ascontiguousarray(one).view(np.uint8), np.ascontiguousarray(other).view(np.uint8))
+        for one, other in pairs
+    )
 
 
 def spread_rows(size: int, count: int) -> Int64[np.ndarray, " k"]:
