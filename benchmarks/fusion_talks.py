@@ -208,7 +208,7 @@ def keep_talks(folder: Path, hall: Hall, held: Sequence[Sequence[Moment]]) -> No
         tuple(one.id for one in hall.task.dialogues), np.array([place for place, _ in moments]),
         np.array([targets[place] for place, _ in moments]), np.array([id(one) in ends for _, one in moments]),
         np.array([describe_conversation(one.heard.turns) for _, one in moments], np.float32),
-        hall.gallery.snapshot.matrix_nd.mean(axis=0), captions=False,
+        hall.gallery.snapshot.matrix_nd[:].mean(axis=0), captions=False,
     )  # fmt: skip
     folder.mkdir(parents=True, exist_ok=True)
     write_queries(folder, queries)
@@ -247,7 +247,7 @@ class Fused:
     def total(self, heard: Heard, hall: Hall) -> Float32[np.ndarray, " n"]:
         """The weighted sum of their standardised scores."""
         none_q, said_qf = np.zeros(1, int), np.array([describe_conversation(heard.turns)], np.float32)
-        mean_d = hall.gallery.snapshot.matrix_nd.mean(axis=0)
+        mean_d = hall.gallery.snapshot.matrix_nd[:].mean(axis=0)
         queries = Queries(("",), none_q, none_q, np.ones(1, bool), said_qf, mean_d, captions=False)
         scored = {name: stack_heard([heard], name) for name in SYSTEMS}
         one = standardise(TALKS_COLUMN, queries, scored, hall.means_wd)

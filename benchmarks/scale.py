@@ -199,7 +199,7 @@ def turns(library: Library, captions: Sequence[str], asked: int) -> dict[str, An
 def others(library: Library, encoder: Encoder, captions: Sequence[str], work: Path) -> dict[str, Any]:
     """The ten best pictures by faiss alone and by other engines, on the same vectors and queries, in turn."""
     gallery = without_index(library)
-    vectors_nw = with_background(gallery.snapshot.matrix_nd, gallery.measures.background_n)
+    vectors_nw = with_background(gallery.snapshot.matrix_nd[:], gallery.measures.background_n)
     queries_mw = np.stack([as_query(encoder.words([text])[0], 1.0) for text in captions])
     found: dict[str, Any] = {}
     for name, make in OTHERS.items():

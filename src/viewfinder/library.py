@@ -583,7 +583,7 @@ class Library:
                 return shown.gallery
 
     def _is_newest(self, snapshot: Snapshot) -> bool:
-        return snapshot.generation == read_generation(self.folder, snapshot.space)
+        return snapshot.generation == read_generation(self.folder, snapshot.space) and not snapshot.is_damaged
 
     def gallery_of(self, snapshot: Snapshot) -> Gallery:
         """A present or earlier snapshot of the active space, seen through the encoder. Raises EncoderMismatch."""

@@ -18,11 +18,12 @@ from viewfinder.search.scores import Scores
 from viewfinder.search.written_words import WordIndex, build_entries, said_words, written_words
 from viewfinder.store import snapshot_files
 from viewfinder.store.growing_arrays import count_rows, extend_rows, link_rows, map_rows, save_rows
+from viewfinder.store.half_rows import HalfRows
 from viewfinder.store.rows import FACTS, FileRecord, PictureRow
 from viewfinder.store.snapshot import Snapshot, read_state
 from viewfinder.store.snapshot_files import load_snapshot
 from viewfinder.store.store import Store
-from viewfinder.store.tables import GROWTH, TABLES, read_growth
+from viewfinder.store.tables import GROWTH, TABLES, Tables, read_growth
 
 
 @pytest.fixture(autouse=True)
@@ -122,6 +123,61 @@ def test_what_was_there_is_shared_and_not_written_again(store: Store) -> None:
         assert (before.folder / name).stat().st_ino == (grown.folder / name).stat().st_ino
     assert len(before) == 4 and len(load_snapshot(store.folder, "s")) == 5
     np.testing.assert_array_equal(before.matrix_nd[:, 0], [ord(name) for name in "bdfh"])
+
+
+def test_vectors_in_half_precision_grow_in_it(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    single = load_snapshot(store.folder, "s")
+    assert single.folder is not None
+    shutil.rmtree(single.folder)
+    monkeypatch.setattr(snapshot_files, "find_kept_type", lambda size: np.float16)
+    before = load_snapshot(store.folder, "s")
+    monkeypatch.undo()  # what has begun in half precision goes on so
+    monkeypatch.setattr(snapshot_files, "GROWS_FROM", 3)
+    monkeypatch.setattr(snapshot_files, "MAX_ADDED_SHARE", 10)
+    add(store, picture("c"))
+    grown = load_snapshot(store.folder, "s")
+    assert has_grown(grown) and isinstance(before.matrix_nd, HalfRows) and isinstance(grown.matrix_nd, HalfRows)
+    np.testing.assert_array_equal(grown.matrix_nd, [*np.asarray(before.matrix_nd), vector(picture("c"))])
+
+
+def test_what_was_added_is_found_among_the_last_rows_or_else_anywhere(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add(store, picture("c"), picture("a"))
+    asked: list[list[str]] = []
+    real = Tables.select
+
+    def select(tables: Tables, name: str, column: str, values: list[str]) -> object:
+        asked.append(list(values))
+        return real(tables, name, column, values)
+
+    monkeypatch.setattr(Tables, "select", select)
+    table, vectors_nd = store.read_added("s", ["c", "a"])
+    assert table["id"].to_pylist() == ["a", "c"] and asked == []
+    np.testing.assert_array_equal(vectors_nd, [vector(picture("a")), vector(picture("c"))])
+    table, vectors_nd = store.read_added("s", ["b", "d"])
+    assert table["id"].to_pylist() == ["b", "d"] and asked == [["b", "d"]] * 2
+    np.testing.assert_array_equal(vectors_nd, [vector(picture("b")), vector(picture("d"))])
+    assert store.read_added("s", ["a", "nothing"])[0]["id"].to_pylist() == ["a"]
+
+
+def test_what_is_estimated_from_a_sample_stays_while_few_are_added(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def mean(snapshot: Snapshot) -> np.ndarray:
+        return np.asarray(snapshot.matrix_nd[:].mean(axis=0))
+
+    monkeypatch.setattr(snapshot_files, "SAMPLED_FROM", 4)
+    monkeypatch.setattr(snapshot_files, "MAX_ADDED_TO_SAMPLED", 0.25)
+    before = load_snapshot(store.folder, "s").derived("mean", mean, by_sample=True)
+    add(store, picture("c"))
+    grown = load_snapshot(store.folder, "s")
+    assert has_grown(grown)
+    np.testing.assert_array_equal(grown.derived("mean", mean, by_sample=True), before)
+    add(store, picture("a"))  # two of four are more than a quarter
+    later = load_snapshot(store.folder, "s")
+    np.testing.assert_array_equal(later.derived("mean", mean, by_sample=True), mean(later))
+    assert has_grown(later) and not np.array_equal(mean(later), before)
 
 
 def test_a_state_may_be_several_additions_and_a_compaction_later(store: Store) -> None:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import viewfinder.store.rows
 from viewfinder.errors import UnknownName
 from viewfinder.pictures.facts.model import LIST_NAMES, NAMES, Fact, merge_facts
 from viewfinder.store.rows import (
@@ -82,6 +83,25 @@ def test_columns_read_from_arrow_are_those_read_picture_by_picture(
         assert found[name].values == column.values
         np.testing.assert_array_equal(found[name].offsets, column.offsets)
         np.testing.assert_array_equal(found[name].codes, column.codes)
+
+
+@given(st.lists(st.tuples(st.lists(PATHS, max_size=3), KNOWN), max_size=8), st.integers(1, 4))
+def test_columns_are_the_same_however_many_pictures_are_read_at_once(
+    given_rows: list[tuple[list[str], dict[str, Any]]], at_once: int
+) -> None:
+    rows = [
+        PictureRow("a", tuple(FileRecord(path, 1, 2) for path in paths), 1, 1, bytes=1, **known)
+        for paths, known in given_rows
+    ]
+    whole = columns_of(*rows)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(viewfinder.store.rows, "COLUMNS_AT_ONCE", at_once)
+        parts = columns_of(*rows)
+    assert list(parts) == list(whole)
+    for name, column in whole.items():
+        assert (parts[name].values, parts[name].of_files) == (column.values, column.of_files)
+        np.testing.assert_array_equal(parts[name].offsets, column.offsets)
+        np.testing.assert_array_equal(parts[name].codes, column.codes)
 
 
 def test_values_stand_most_frequent_first_and_codes_point_to_them() -> None:
@@ -194,7 +214,7 @@ def test_a_column_is_found_whatever_its_capitals_but_exactly_first() -> None:
 
 def test_saved_columns_are_read_one_by_one(tmp_path: Path) -> None:
     columns = columns_of(picture("a", "cats", **{"näme/x": ("é", "b")}), picture("b"))
-    save_columns(tmp_path, columns)
+    save_columns(tmp_path, columns.values())
     stored = StoredColumns(tmp_path)
     assert list(stored) == list(columns) and len(stored) == len(columns)
     for name, column in columns.items():

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from viewfinder.errors import LibraryError, NotALibrary, UnknownName
-from viewfinder.store import snapshot
+from viewfinder.store import snapshot, snapshot_files
+from viewfinder.store.half_rows import HalfRows
 from viewfinder.store.rows import FileRecord, PictureRow
 from viewfinder.store.snapshot import Snapshot, find_newest_version, read_generation
 from viewfinder.store.snapshot_files import load_snapshot
@@ -43,6 +44,7 @@ def test_a_snapshot_shows_pictures_in_id_order_with_their_vectors(store: Store) 
     found = load_snapshot(store.folder, "s")
     assert found.ids == ("a", "b", "c") and len(found) == 3
     assert (found.row_of("b"), found.row_of("bb"), found.row_of("z")) == (1, None, None)
+    assert isinstance(found.matrix_nd, np.ndarray)
     assert found.matrix_nd.dtype == np.float32 and found.matrix_nd.flags.c_contiguous
     np.testing.assert_array_equal(found.matrix_nd, rows_of(1, 2, 3))
 
@@ -138,9 +140,48 @@ def test_a_fresh_snapshot_is_opened_without_importing_lance(store: Store) -> Non
 def test_an_opened_snapshot_shows_the_same_as_the_built_one(store: Store) -> None:
     built, opened = load_snapshot(store.folder, "s"), load_snapshot(store.folder, "s")
     assert opened.folder == built.folder is not None
-    assert isinstance(opened.matrix_nd.base, np.memmap)
+    assert isinstance(opened.matrix_nd, np.ndarray) and isinstance(opened.matrix_nd.base, np.memmap)
     assert opened.ids == built.ids and opened.columns() == built.columns()
     assert opened.column("colour").values == built.column("colour").values
+
+
+def test_a_large_collection_is_kept_in_half_precision_and_read_as_float32(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = load_snapshot(store.folder, "s")
+    assert small.folder is not None
+    shutil.rmtree(small.folder)
+    monkeypatch.setattr(snapshot_files, "find_kept_type", lambda size: np.float16)
+    large = load_snapshot(store.folder, "s")
+    assert isinstance(large.matrix_nd, HalfRows) and isinstance(large.matrix_nd.half_nd.base, np.memmap)
+    np.testing.assert_array_equal(large.matrix_nd, np.asarray(small.matrix_nd))
+    np.testing.assert_array_equal(large.after(1).matrix_nd, rows_of(2, 3))
+    assert large.folder is not None
+    assert (large.folder / "matrix.rows").stat().st_size == 3 * 4 * 2
+
+
+def test_a_large_collection_is_arranged_on_the_disk_and_shows_the_same(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = load_snapshot(store.folder, "s")
+    assert small.folder is not None
+    files = {file.name: file.read_bytes() for file in small.folder.iterdir()}
+    shutil.rmtree(small.folder)
+    monkeypatch.setattr(snapshot_files, "SPOOLED_FROM", 0)
+    large = load_snapshot(store.folder, "s")
+    assert large.folder is not None
+    assert {file.name: file.read_bytes() for file in large.folder.iterdir()} == files
+
+
+def test_a_snapshot_of_an_earlier_format_is_made_anew_and_goes(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshot, "SNAPSHOT_FORMAT", snapshot.SNAPSHOT_FORMAT - 1)
+    earlier = load_snapshot(store.folder, "s")
+    monkeypatch.undo()
+    assert earlier.folder is not None
+    os.utime(earlier.folder, (0, 0))
+    now = load_snapshot(store.folder, "s")
+    assert now.folder not in (None, earlier.folder) and not earlier.folder.exists()
+    assert (now.ids, now.captions(0), now.attributes(1)) == (earlier.ids, earlier.captions(0), earlier.attributes(1))
 
 
 def test_an_empty_library_has_an_empty_snapshot(store: Store) -> None:

@@ -153,7 +153,7 @@ class _Scorer:
         self.position = {int(row): position for position, row in enumerate(ranked_n)}
         self._of_regions: dict[str, RegionScorer] = {}
         whole = len(ranked_n) == len(gallery) and bool((ranked_n == np.arange(len(gallery))).all())
-        matrix_nd: Float32[np.ndarray, "n d"] = gallery.snapshot.matrix_nd
+        matrix_nd: Float32[np.ndarray, "n d"] = np.asarray(gallery.snapshot.matrix_nd, np.float32)
         self._matrix_nd = matrix_nd if whole else matrix_nd[ranked_n]
 
     def rank_all(

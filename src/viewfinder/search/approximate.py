@@ -20,7 +20,9 @@ import struct
 import sys
 import zipfile
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -28,6 +30,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int64, Shaped
 
+from viewfinder.store.checked_files import note_checked, was_checked
+from viewfinder.store.half_rows import HalfRows
 from viewfinder.store.packed_ids import PackedIds
 
 WIDTH_STEP = 16
@@ -293,7 +297,7 @@ def as_query(vector_d: Float[np.ndarray, " d"], centred: float) -> Float32[np.nd
 
 def build_index(
     ids: Sequence[str] | Shaped[np.ndarray, " n"],
-    matrix_nd: Float[np.ndarray, "n d"],
+    matrix_nd: Float[np.ndarray, "n d"] | HalfRows,
     background_n: Float[np.ndarray, " n"],
     queries: Queries,
     *,
@@ -327,7 +331,7 @@ def build_index(
 def measure_index(
     index: ApproximateIndex,
     row_s: Int64[np.ndarray, " s"],
-    matrix_nd: Float[np.ndarray, "n d"],
+    matrix_nd: Float[np.ndarray, "n d"] | HalfRows,
     background_n: Float[np.ndarray, " n"],
     queries: Queries,
 ) -> IndexCard:
@@ -375,7 +379,7 @@ def _choose_probes(
 
 
 def exact_best(
-    matrix_nd: Float[np.ndarray, "n d"],
+    matrix_nd: Float[np.ndarray, "n d"] | HalfRows,
     background_n: Float[np.ndarray, " n"],
     queries_mw: Float32[np.ndarray, "m w"],
     count: int,
@@ -462,10 +466,13 @@ def load_index(file: Path, width: int, *, grows: bool = False) -> ApproximateInd
     try:
         card, pictures = load_card(file)
         is_mapped = not grows and sys.platform != "win32"  # which does not replace a file that is mapped
+        checksums = _list_checksums(file)
+        # One that grows is written again, so that damage would last: it is compared here.
+        is_checked = is_mapped and was_checked(file, checksums, partial(_is_whole, file))
         with file.open("rb") as stream, np.load(stream) as stored:
             rotation_ww = stored["rotation"]
-            ids_s = _map_entry(file, "ids") if is_mapped else stored["ids"]
-        index = _read_index(file, is_mapped=is_mapped)
+            ids_s = _map_entry(file, "ids", is_checked=is_checked) if is_mapped else stored["ids"]
+        index = _read_index(file, is_mapped=is_mapped, is_checked=is_checked)
         inverted: Any = getattr(index, "invlists", None)
         code: Any = getattr(index, "rabitq", None)
         padded = padded_width(width)
@@ -483,15 +490,17 @@ def load_index(file: Path, width: int, *, grows: bool = False) -> ApproximateInd
         raise UnusableIndex(f"{file}: {error}") from error
     if not fits:
         raise UnusableIndex(f"{file}: its parts do not fit each other, or the collection")
+    if is_mapped:  # then all of it was read
+        note_checked(file, checksums)
     middles_lw = index.quantizer.reconstruct_n(0, index.nlist)
     return ApproximateIndex(Lists(index, rotation_ww, middles_lw), ids_s, card)
 
 
-def _read_index(file: Path, *, is_mapped: bool) -> Any:
+def _read_index(file: Path, *, is_mapped: bool, is_checked: bool) -> Any:
     """The index in a file; of one that is mapped only what is looked at is read."""
     import faiss
 
-    begin, _, _ = _find_entry(file, "index")
+    begin, _, _ = _find_entry(file, "index", is_checked=is_checked)
     before = np.empty(begin, np.uint8)
     stream: Any = faiss.FileIOReader(str(file))
     stream(faiss.swig_ptr(before), 1, len(before))  # faiss maps from where its reader stands
@@ -503,20 +512,35 @@ def _read_index(file: Path, *, is_mapped: bool) -> Any:
     return index
 
 
-def _map_entry(file: Path, name: str) -> np.memmap[Any, Any]:
+def _map_entry(file: Path, name: str, *, is_checked: bool) -> np.memmap[Any, Any]:
     """An array in a file of arrays, mapped."""
-    begin, shape, dtype = _find_entry(file, name)
+    begin, shape, dtype = _find_entry(file, name, is_checked=is_checked)
     return np.memmap(file, dtype, "r", begin, shape)
 
 
-def _find_entry(file: Path, name: str) -> tuple[int, tuple[int, ...], Any]:
+def _list_checksums(file: Path) -> list[int]:
+    """The checksums of the arrays in a file of arrays."""
+    with zipfile.ZipFile(file) as stored:
+        return [entry.CRC for entry in stored.infolist()]
+
+
+def _is_whole(file: Path) -> bool:
+    """Whether all arrays in a file of arrays are as they were written; if not, the file goes."""
+    with suppress(zipfile.BadZipFile, EOFError), zipfile.ZipFile(file) as stored:
+        if stored.testzip() is None:
+            return True
+    file.unlink()
+    return False
+
+
+def _find_entry(file: Path, name: str, *, is_checked: bool) -> tuple[int, tuple[int, ...], Any]:
     """Where an array in a file of arrays begins, its shape and type, once its checksum was compared.
 
     The entries are not compressed.
     """
     with zipfile.ZipFile(file) as stored:
         with stored.open(f"{name}.npy") as entry:
-            while entry.read(READ_AT_ONCE):
+            while not is_checked and entry.read(READ_AT_ONCE):
                 pass
         start = stored.getinfo(f"{name}.npy").header_offset
     with file.open("rb") as stream:

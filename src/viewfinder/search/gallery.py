@@ -146,7 +146,7 @@ class Gallery:
         """What retrievers may know of all pictures together; there must be at least one."""
         width = self.snapshot.matrix_nd.shape[1]
         is_small = len(self) <= MAX_KEPT_PICTURES
-        mean_d = self.snapshot.matrix_nd.mean(axis=0) if is_small else self.measures.moments.mean_w[:width]
+        mean_d = self.snapshot.matrix_nd[:].mean(axis=0) if is_small else self.measures.moments.mean_w[:width]
         return Collection(self.encoder.version, np.asarray(mean_d, np.float32), self.snapshot.has_captions)
 
     # -- what words and images are made comparable with

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int64
 
+from viewfinder.store.half_rows import HalfRows
+
 TOGETHER = 64
 """Rows of one matrix product; a shard of a library begins with such a block."""
 
@@ -19,9 +21,14 @@ BLOCKS, MIN_BLOCKS = 4, 512
 many at once."""
 
 
-def dot_scores(matrix_nd: Float[np.ndarray, "n d"], query_d: Float[np.ndarray, "*m d"]) -> Float32[np.ndarray, "*m n"]:
+def dot_scores(
+    matrix_nd: Float[np.ndarray, "n d"] | HalfRows, query_d: Float[np.ndarray, "*m d"]
+) -> Float32[np.ndarray, "*m n"]:
     """Dot product of every picture with a query (d) -> (n), or with several queries (m d) -> (m n)."""
     query = np.asarray(query_d, dtype=np.float32)
+    if isinstance(matrix_nd, HalfRows):
+        found = matrix_nd.products(np.ascontiguousarray(query.T))
+        return found if query.ndim == 1 else np.ascontiguousarray(found.T)
     matrix = np.asarray(matrix_nd, dtype=np.float32)
     if query.ndim == 1:
         return np.asarray(matrix @ query)

@@ -12,6 +12,7 @@ from viewfinder.encoders.scale import BOX, Scale, find_scale, find_temperature, 
 from viewfinder.encoders.vectors import check_finite, check_texts
 from viewfinder.search.own_scale import OwnScale, measure_levels, measure_usual, name_sayings, read_sayings
 from viewfinder.search.samples import SAMPLE, Moments, Samples, sample_rows
+from viewfinder.store.half_rows import HalfRows
 from viewfinder.store.snapshot import Snapshot
 
 SCALE_SAMPLE, SCALE_VERSION = 500, 1
@@ -30,13 +31,18 @@ class Measures:
         known_n = self._snapshot.derived(
             f"background-{self._encoder.version}",
             lambda snapshot: check_finite(
-                self._encoder.background(snapshot.matrix_nd), self._encoder, "how well pictures answer any text"
+                self._find_background(snapshot.matrix_nd), self._encoder, "how well pictures answer any text"
             ),
             by_row=True,
         )
         if self.scale.is_of_box or known_n.any():
             return known_n
         return share_background(self.levels_n2[:, 0], self.scale.level)
+
+    def _find_background(self, vectors_nd: Float32[np.ndarray, "n d"] | HalfRows) -> Float[np.ndarray, " n"]:
+        if not isinstance(vectors_nd, HalfRows):
+            return self._encoder.background(vectors_nd)
+        return np.concatenate([np.empty(0, np.float32), *map(self._encoder.background, vectors_nd.blocks())])
 
     @cached_property
     def sayings_bd(self) -> Float32[np.ndarray, "b d"]:
@@ -85,6 +91,7 @@ class Measures:
             lambda snapshot: np.array(
                 [measure_usual(snapshot.matrix_nd, background_n, levels_n2, sayings_bd)], np.float32
             ),
+            by_sample=True,
         )
         return OwnScale(sayings_bd, levels_n2, background_n, float(usual_1[0]))
 
@@ -102,7 +109,8 @@ class Measures:
             self._snapshot.note_read(SAMPLE)
             return np.vstack([found.mean_w, found.covariance_ww])
 
-        rows_vw = self._snapshot.derived(f"moments-{SAMPLE}-{name_sayings()}-{self._encoder.version}", compute)
+        name = f"moments-{SAMPLE}-{name_sayings()}-{self._encoder.version}"
+        rows_vw = self._snapshot.derived(name, compute, by_sample=True)
         return Moments(rows_vw[0], rows_vw[1:])
 
     def measure_spread(self, vector_d: Float[np.ndarray, " d"], centred: float) -> tuple[float, float]:

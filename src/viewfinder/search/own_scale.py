@@ -31,6 +31,7 @@ from viewfinder.encoders.scale import BOX, Scale
 from viewfinder.search.kernels import top_k
 from viewfinder.search.samples import sample_rows
 from viewfinder.search.verdicts import CROWD, MAX_TURNS_COUNTED, MIN_LIKELY, Verdict, mean_odds
+from viewfinder.store.half_rows import HalfRows
 
 FEATURES = ("crowd", "best", "usual", "near", "generic", "length", "turns", "rare")
 """Mean and highest standing of the ten best pictures; the usual standing; the likeness of what was said to the sayings
@@ -110,7 +111,7 @@ def curves_for(pictures: int, *, of_box: bool) -> Curves:
 
 
 def measure_levels(
-    vectors_nd: Float32[np.ndarray, "n d"], sayings_bd: Float32[np.ndarray, "b d"]
+    vectors_nd: Float32[np.ndarray, "n d"] | HalfRows, sayings_bd: Float32[np.ndarray, "b d"]
 ) -> Float32[np.ndarray, "n 2"]:
     """Mean and deviation of each picture's likeness to the sayings."""
     mean_d = sayings_bd.mean(axis=0)
@@ -125,7 +126,7 @@ def measure_levels(
 
 
 def measure_usual(
-    vectors_nd: Float32[np.ndarray, "n d"],
+    vectors_nd: Float32[np.ndarray, "n d"] | HalfRows,
     background_n: Float32[np.ndarray, " n"],
     levels_n2: Float32[np.ndarray, "n 2"],
     sayings_bd: Float32[np.ndarray, "b d"],
@@ -150,7 +151,7 @@ def measure_usual(
 
 
 def _measure_usual(
-    vectors_nd: Float32[np.ndarray, "n d"],
+    vectors_nd: Float32[np.ndarray, "n d"] | HalfRows,
     background_n: Float32[np.ndarray, " n"],
     levels_n2: Float32[np.ndarray, "n 2"],
     sayings_bd: Float32[np.ndarray, "b d"],

@@ -8,6 +8,7 @@ from jaxtyping import Float, Float32
 from viewfinder.encoders.base import Vocabulary
 from viewfinder.query import Query
 from viewfinder.search.kernels import row_products
+from viewfinder.store.half_rows import HalfRows
 
 WORD_TEMPERATURE, RIVAL_TEMPERATURE = 0.065, 0.05
 """Temperatures of the softmax over the vocabulary and over rivals, for pictures compared as words describe them."""
@@ -34,7 +35,7 @@ def vocabulary_vectors(vectors_nd: Float[np.ndarray, "n d"], vocabulary: Vocabul
 
 
 def vocabulary_likeness(
-    vectors_nd: Float[np.ndarray, "n d"], vocabulary: Vocabulary, vector_l: Float[np.ndarray, " l"]
+    vectors_nd: Float[np.ndarray, "n d"] | HalfRows, vocabulary: Vocabulary, vector_l: Float[np.ndarray, " l"]
 ) -> Float32[np.ndarray, " n"]:
     """The products of `vocabulary_vectors` with one such vector, without them: several times faster.
 
@@ -51,13 +52,16 @@ def vocabulary_likeness(
 
 
 def contrast_scores(
-    vectors_nd: Float[np.ndarray, "n d"],
+    vectors_nd: Float[np.ndarray, "n d"] | HalfRows,
     asked_d: Float[np.ndarray, " d"],
     rivals_rd: Float[np.ndarray, "r d"],
     *,
     temperature: float = RIVAL_TEMPERATURE,
 ) -> Float[np.ndarray, " n"]:
     """Log-probability of a word against its rivals for every picture, not below `MIN_CONTRAST`."""
+    if isinstance(vectors_nd, HalfRows):
+        parts = [contrast_scores(block, asked_d, rivals_rd, temperature=temperature) for block in vectors_nd.blocks()]
+        return np.concatenate([np.empty(0, np.float32), *parts])
     logits_nr = row_products(vectors_nd, rivals_rd) / temperature
     top_n1 = logits_nr.max(axis=1, keepdims=True)
     whole_n = np.log(np.exp(logits_nr - top_n1).sum(axis=1)) + top_n1[:, 0]

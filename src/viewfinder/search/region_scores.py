@@ -10,19 +10,17 @@ a flat matrix, `k` chosen pictures, `t` tiles, `b` pictures of a tile. Nothing h
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Float32, Int, UInt8
 
 from viewfinder.encoders.onnx import inference_session
-from viewfinder.processors import count_processors
+from viewfinder.processors import share_out
 
 TILE = 64
 """Pictures per tile. Files hold this layout, so those written with one value cannot be read with another."""
@@ -200,8 +198,6 @@ CACHED = 2**16
 SMALL_PRODUCT = 2**18
 """Up to this many multiplications a product runs in the calling thread (OpenBLAS)."""
 
-Task = TypeVar("Task")
-
 
 def single_vector_scores(block: RegionBlock, query_d: Float[np.ndarray, " d"]) -> Float32[np.ndarray, " n"]:
     """`late_interaction` for pictures with one vector: a dot product. Raises ValueError: pictures have several."""
@@ -242,7 +238,7 @@ def query_vector_scores(
             likeness_tmb = _attend(np.matmul(queries[rows], tiles_trdb), temperature)
             likeness_mn[rows, pictures] = likeness_tmb.transpose(1, 0, 2).reshape(likeness_tmb.shape[1], -1)
 
-    _share_out(look, _groups(block, min(len(queries), together)))
+    share_out(look, _groups(block, min(len(queries), together)))
     return likeness_mn[:, : len(block)]
 
 
@@ -322,7 +318,7 @@ def _coded_scores(
         likeness_bm = compare(dots.reshape(together, regions, -1), steps_b[:, None] * steps_m)
         scores_n[start : start + size] = _weighed(shares_m, likeness_bm.T)[:size]
 
-    _share_out(look, range(0, len(codes), together))
+    share_out(look, range(0, len(codes), together))
     return scores_n
 
 
@@ -393,20 +389,6 @@ def _groups(block: RegionBlock, queries: int) -> Iterator[tuple[int, Tiles]]:
             group_trdb = part_trdb[at : at + step]
             yield start, group_trdb
             start += len(group_trdb) * TILE
-
-
-def _share_out(work: Callable[[Task], None], tasks: Iterable[Task]) -> None:
-    """Runs the tasks in as many threads as a product would: numpy and ONNX Runtime release the lock."""
-    listed = list(tasks)
-    told = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
-    threads = min(len(listed), int(told) if told.isdecimal() else count_processors())
-    if threads <= 1:
-        for task in listed:
-            work(task)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        for _ in pool.map(work, listed):
-            pass
 
 
 @cache

@@ -14,6 +14,7 @@ from jaxtyping import Float, Float32, Int64
 
 from viewfinder.encoders.base import Vocabulary
 from viewfinder.search.parts import vocabulary_vectors
+from viewfinder.store.half_rows import HalfRows
 
 SAMPLE, SMALL_SAMPLE = 65_536, 4_096
 """Sizes of the samples of a collection: for scores that are inner products, and for all others."""
@@ -49,7 +50,7 @@ class Samples:
 
     def __init__(
         self,
-        vectors_nd: Float[np.ndarray, "n d"],
+        vectors_nd: Float[np.ndarray, "n d"] | HalfRows,
         background_n: Float32[np.ndarray, " n"],
         vocabulary: Vocabulary | None,
     ) -> None:

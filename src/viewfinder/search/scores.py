@@ -28,6 +28,7 @@ from viewfinder.search.kernels import best_rows, dot_scores, top_k
 from viewfinder.search.parts import RIVAL_TEMPERATURE, contrast_scores, vocabulary_likeness, vocabulary_vectors
 from viewfinder.search.regions import find_block
 from viewfinder.search.verdicts import CROWD, Spread
+from viewfinder.store.half_rows import HalfRows, take_rows
 
 SAME_SCORES = 1e-9
 """Scores that deviate less from their mean are alike."""
@@ -183,7 +184,7 @@ def score_parts(
     gallery: Gallery, query: Query, rows: Int[np.ndarray, " k"] | slice = slice(None)
 ) -> Float32[np.ndarray, " k"]:
     """The weighted mean likeness of pictures to the query's parts, in one scan of their vectors."""
-    plain, vectors_kd = sum_plain_parts(query), gallery.snapshot.matrix_nd[rows]
+    plain, vectors_kd = sum_plain_parts(query), take_rows(gallery.snapshot.matrix_nd, rows)
     total_k = np.zeros(len(vectors_kd), np.float32)
     if plain.vector_d is not None:
         total_k += dot_scores(vectors_kd, plain.vector_d)
@@ -198,7 +199,7 @@ def measure_likeness(
     gallery: Gallery,
     part: Part,
     rows: Int[np.ndarray, " k"] | slice,
-    vectors_kd: Float[np.ndarray, "k d"] | None = None,
+    vectors_kd: Float[np.ndarray, "k d"] | HalfRows | None = None,
 ) -> Float[np.ndarray, " k"]:
     """How similar the pictures in `rows` are to one part; `vectors_kd`: their vectors, if they are at hand."""
     if part.kind == "value":
@@ -212,12 +213,15 @@ def measure_likeness(
     assert part.vector_d is not None
     if part.kind == "vocabulary":
         return measure_likeness_in_words(gallery, part.vector_d, rows)
-    vectors_kd = gallery.snapshot.matrix_nd[rows] if vectors_kd is None else vectors_kd
+    vectors_kd = take_rows(gallery.snapshot.matrix_nd, rows) if vectors_kd is None else vectors_kd
     if part.kind == "contrast":
         assert part.rivals_rd is not None
         temperature = RIVAL_TEMPERATURE / gallery.measures.scale.words
         return contrast_scores(vectors_kd, part.vector_d, part.rivals_rd, temperature=temperature)
-    likeness_k: Float[np.ndarray, " k"] = vectors_kd @ part.vector_d
+    is_half = isinstance(vectors_kd, HalfRows)
+    likeness_k: Float[np.ndarray, " k"] = (
+        dot_scores(vectors_kd, part.vector_d) if is_half else vectors_kd @ part.vector_d
+    )
     likeness_k = likeness_k - gallery.measures.background_n[rows] if part.centred else likeness_k
     if part.beyond is not None and len(likeness_k):
         mean, deviation = gallery.measures.measure_spread(part.vector_d, float(part.centred))
@@ -237,11 +241,11 @@ def measure_likeness_in_words(
     if len(gallery) <= MAX_KEPT_PICTURES:
         vocabulary_nl = gallery.snapshot.derived(
             f"vocabulary-{gallery.encoder.version}",
-            lambda snapshot: vocabulary_vectors(snapshot.matrix_nd, vocabulary),
+            lambda snapshot: vocabulary_vectors(snapshot.matrix_nd[:], vocabulary),
             by_row=True,
         )
         return np.asarray(vocabulary_nl[rows] @ vector_l, np.float32)
-    return vocabulary_likeness(gallery.snapshot.matrix_nd[rows], vocabulary, vector_l)
+    return vocabulary_likeness(take_rows(gallery.snapshot.matrix_nd, rows), vocabulary, vector_l)
 
 
 # -- what answers and written words add

@@ -144,7 +144,7 @@ class LiveLibrary(Library):
         space = self.space
         if space is None:
             return
-        as_before = self._served.snapshot.generation == read_generation(self.folder, space)
+        as_before = self._is_newest(self._served.snapshot)
         if as_before and self._served.encoder is self.encoder:  # `tune` may change what scores mean, but no vector
             return
         began = time.monotonic()

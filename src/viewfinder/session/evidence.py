@@ -177,4 +177,4 @@ class KnownOfGallery:
     def tag_chances(self, group: str) -> Float[np.ndarray, "n t"]:
         """How likely each tag of a group is, for every picture."""
         matrix_nd = self.gallery.snapshot.matrix_nd
-        return self.gallery.tags.probabilities(matrix_nd if self.rows_k is None else matrix_nd[self.rows_k])[group]
+        return self.gallery.tags.probabilities(matrix_nd[:] if self.rows_k is None else matrix_nd[self.rows_k])[group]

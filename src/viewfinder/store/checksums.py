@@ -17,6 +17,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from viewfinder.store.checked_files import NOTED_FROM, note_checked, was_checked
 from viewfinder.whole_files import write_file
 
 SEAL = b"\nvf1:"
@@ -35,9 +36,10 @@ _verified: dict[Path, tuple[int, int, int]] = {}
 
 def seal_file(file: Path) -> None:
     """Appends the checksum to a complete file."""
-    mark = checksum_file(file).to_bytes(4, "big")
+    checksum = checksum_file(file)
     with file.open("ab") as stream:
-        stream.write(SEAL + mark)
+        stream.write(SEAL + checksum.to_bytes(4, "big"))
+    note_checked(file, [checksum])
 
 
 def seal(content: bytes) -> bytes:
@@ -46,16 +48,30 @@ def seal(content: bytes) -> bytes:
 
 
 def map_sealed(file: Path) -> memoryview:
-    """The content of a sealed file, mapped. Raises OSError; ValueError: it is not sealed, or was changed since."""
+    """The content of a sealed file, mapped. Raises OSError; ValueError: it is not sealed, or was changed since.
+
+    A large one is read later if it was checked before (`checked_files`).
+    """
     with file.open("rb") as stream:
         if os.fstat(stream.fileno()).st_size <= SEAL_BYTES:
             raise ValueError(f"{file}: cut short")
         mapped = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
     whole = memoryview(mapped)
     content, mark = whole[:-SEAL_BYTES], bytes(whole[-SEAL_BYTES:])
-    if mark != SEAL + zlib.crc32(content).to_bytes(4, "big"):
+    checksum = int.from_bytes(mark[len(SEAL) :], "big")
+    if mark[: len(SEAL)] != SEAL:
+        raise ValueError(f"{file}: damaged")
+
+    def is_whole() -> bool:
+        return checksum_file(file, len(content)) == checksum
+
+    if was_checked(file, [checksum], is_whole):
+        return content
+    if zlib.crc32(content) != checksum:
         raise ValueError(f"{file}: damaged")
     release(mapped)
+    if len(whole) >= NOTED_FROM:
+        note_checked(file, [checksum])
     return content
 
 
@@ -65,12 +81,14 @@ def release(mapped: mmap.mmap) -> None:
         mapped.madvise(mmap.MADV_DONTNEED)
 
 
-def checksum_file(file: Path) -> int:
-    """The CRC-32 of all of a file."""
-    found = 0
+def checksum_file(file: Path, size: int | None = None, start: int = 0) -> int:
+    """The CRC-32 of a file from `start` on, or of so many bytes of it."""
+    found, left = 0, size
     with file.open("rb") as stream:
-        while piece := stream.read(1 << 20):
+        stream.seek(start)
+        while piece := stream.read(1 << 20 if left is None else min(left, 1 << 20)):
             found = zlib.crc32(piece, found)
+            left = None if left is None else left - len(piece)
     return found
 
 

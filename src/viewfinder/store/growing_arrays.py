@@ -15,13 +15,14 @@ import mmap
 import os
 import shutil
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 from jaxtyping import Shaped
 
+from viewfinder.store.checked_files import NOTED_FROM, copy_note, note_checked, was_checked
 from viewfinder.store.checksums import checksum_file, map_sealed, release, seal
 from viewfinder.whole_files import replace_file, write_file
 
@@ -55,6 +56,7 @@ def fill_rows(stem: Path, shape: tuple[int, ...], dtype: Any, fill: Callable[[Ar
             fill(mapped.view(np.ndarray))
             mapped.flush()
         piece = [shape[0], size, checksum_file(file)]
+    _note_pieces(_rows_file(stem), [piece])
     _write_list(stem, {"dtype": np.dtype(dtype).str, "row": list(shape[1:]), "pieces": [piece]})
 
 
@@ -73,6 +75,7 @@ def link_rows(before: Path, stem: Path) -> None:
         os.link(_rows_file(before), _rows_file(stem))
     except OSError:
         shutil.copyfile(_rows_file(before), _rows_file(stem))
+    copy_note(_rows_file(before), _rows_file(stem))
     shutil.copyfile(_list_file(before), _list_file(stem))
 
 
@@ -85,11 +88,14 @@ def extend_rows(stem: Path, rows: ArrayRows) -> None:
     if _rows_file(stem).stat().st_size != end:  # another state appended rows: the file is now its own
         _copy_beginning(_rows_file(stem), end)
     before = _list_marks(_rows_file(stem), known["pieces"])
+    was_noted = was_checked(_rows_file(stem), _list_checksums(known["pieces"]), lambda: True)
     with _rows_file(stem).open("ab") as stream:
         known["pieces"].append(_write_piece(stream, rows))
     # What was checked before is what it was, though the file was changed since: not all of it is read again.
     after = _list_marks(_rows_file(stem), known["pieces"])
     _verified.update(now for was, now in zip(before, after, strict=False) if was in _verified)
+    if was_noted:
+        _note_pieces(_rows_file(stem), known["pieces"])
     _write_list(stem, known)
 
 
@@ -103,8 +109,7 @@ def map_rows(stem: Path) -> ArrayRows:
     if _rows_file(stem).stat().st_size < sum(size for _, size, _ in known["pieces"]):
         raise ValueError(f"{_rows_file(stem)}: cut short")
     mapped = np.memmap(_rows_file(stem), dtype, "r", shape=shape)
-    has_read = _verify_pieces(_rows_file(stem), mapped.data.cast("B"), known["pieces"])
-    if has_read and isinstance(mapped.base, mmap.mmap):
+    if _verify_pieces(_rows_file(stem), known["pieces"]) and isinstance(mapped.base, mmap.mmap):
         release(mapped.base)
     return np.asarray(mapped.view(np.ndarray))
 
@@ -123,17 +128,45 @@ def count_rows(stem: Path) -> list[int]:
     return [rows for rows, _, _ in _read_list(stem)["pieces"]]
 
 
-def _verify_pieces(file: Path, content: memoryview, pieces: list[list[int]]) -> bool:
-    """Compares the checksums of pieces that were not compared before; returns whether there were any."""
-    begin, has_read = 0, False
-    for mark, (_, size, checksum) in zip(_list_marks(file, pieces), pieces, strict=True):
-        if mark not in _verified:
-            if zlib.crc32(content[begin : begin + size]) != checksum:
-                raise ValueError(f"{file}: damaged")
-            _verified.add(mark)
-            has_read = True
-        begin += size
-    return has_read
+def read_type(stem: Path) -> np.dtype[Any]:
+    """The type of an array's numbers. Raises OSError, ValueError."""
+    kind: np.dtype[Any] = np.dtype(_read_list(stem)["dtype"])
+    return kind
+
+
+def _verify_pieces(file: Path, pieces: list[list[int]]) -> bool:
+    """Compares the checksums of pieces that were not compared before; returns whether there were any.
+
+    Where another process has compared them all, that is done later (`checked_files`).
+    """
+    marks = _list_marks(file, pieces)
+    unknown = [number for number, mark in enumerate(marks) if mark not in _verified]
+
+    def are_whole(numbers: Iterable[int] = range(len(pieces))) -> bool:
+        for number in numbers:
+            _, size, checksum = pieces[number]
+            if checksum_file(file, size, marks[number][2]) != checksum:
+                return False
+            _verified.add(marks[number])
+        return True
+
+    if not unknown or was_checked(file, _list_checksums(pieces), are_whole):
+        return False
+    if not are_whole(unknown):
+        raise ValueError(f"{file}: damaged")
+    _note_pieces(file, pieces)
+    return True
+
+
+def _note_pieces(file: Path, pieces: list[list[int]]) -> None:
+    """Notes that pieces are as they were written, if they are all of a large file."""
+    size = sum(size for _, size, _ in pieces)
+    if size >= NOTED_FROM and file.stat().st_size == size:
+        note_checked(file, _list_checksums(pieces))
+
+
+def _list_checksums(pieces: list[list[int]]) -> list[int]:
+    return [number for _, size, checksum in pieces for number in (size, checksum)]
 
 
 def _list_marks(file: Path, pieces: list[list[int]]) -> list[tuple[int, int, int, int]]:

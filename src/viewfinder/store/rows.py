@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise, zip_longest
@@ -461,22 +461,69 @@ class AttributeColumn:
         return list(zip(self.values, counts_v.tolist(), strict=True))
 
 
+COLUMNS_AT_ONCE = 65_536
+"""Pictures of which columns are made together: texts of so many are in memory at once."""
+
+
 def build_columns(table: Any) -> dict[str, AttributeColumn]:
+    """The columns of pictures in Arrow, by name, as `stream_columns` has them."""
+    return {column.name: column for column in stream_columns(table)}
+
+
+def stream_columns(table: Any) -> Iterator[AttributeColumn]:
     """The columns of pictures in Arrow: those of the catalogue by name, then those of files whose names these leave.
 
-    Of files these are all `FACTS`, and the `KNOWN` that any picture has. Texts that many pictures share are read once:
-    a million pictures take seconds.
+    Of files these are all `FACTS`, and the `KNOWN` that any picture has. Pictures are read some at a time, and texts
+    that many of these share are read once: a million pictures take seconds.
     """
-    table = complete_table(table)
-    catalogue, row_to_text = _find_distinct(table["attributes"].combine_chunks())
-    stored = [json.loads(text) for text in catalogue]
-    names = sorted({name for values in stored for name in values})
-    taken = {name.casefold() for name in names}
-    columns = {
+    catalogue, of_files = dict[str, _JoinedColumn](), dict[str, _JoinedColumn]()
+    for start in range(0, max(table.num_rows, 1), COLUMNS_AT_ONCE):
+        block = complete_table(table.slice(start, COLUMNS_AT_ONCE))
+        told = _build_fact_columns(block) | _build_known_columns(block)
+        for joined, columns in ((catalogue, _build_catalogue_columns(block)), (of_files, told)):
+            for name, column in columns.items():
+                joined.setdefault(name, _JoinedColumn(name)).append(start, column)
+    taken = {name.casefold() for name in catalogue}
+    for name in sorted(catalogue):
+        yield catalogue.pop(name).finish(table.num_rows)
+    for name in (*FACTS, *KNOWN):
+        if name in of_files and name not in taken:
+            yield replace(of_files.pop(name).finish(table.num_rows), of_files=True)
+
+
+class _JoinedColumn:
+    """A column that is put together from those of some pictures after others."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._code: dict[str, int] = {}
+        self._counts: list[tuple[int, Int32[np.ndarray, " n"]]] = []
+        self._codes: list[Int32[np.ndarray, " c"]] = []
+
+    def append(self, start: int, column: AttributeColumn) -> None:
+        """Adds the column of the pictures from this row on; those before it that were not given have no values."""
+        code_v = np.array([self._code.setdefault(value, len(self._code)) for value in column.values], np.int32)
+        self._counts.append((start, np.diff(column.offsets).astype(np.int32)))
+        self._codes.append(code_v[column.codes])
+
+    def finish(self, pictures: int) -> AttributeColumn:
+        """The column of so many pictures."""
+        offsets = np.zeros(pictures + 1, np.int64)
+        for start, counts_k in self._counts:
+            offsets[start + 1 : start + 1 + len(counts_k)] = counts_k
+        np.cumsum(offsets, out=offsets)
+        codes = np.concatenate([np.zeros(0, np.int32), *self._codes])
+        return AttributeColumn(self.name, tuple(self._code), offsets, codes).sort_by_frequency()
+
+
+def _build_catalogue_columns(table: Any) -> dict[str, AttributeColumn]:
+    """The columns of the catalogue of pictures in Arrow."""
+    texts, row_to_text = _find_distinct(table["attributes"].combine_chunks())
+    stored = [json.loads(text) for text in texts]
+    names = {name for values in stored for name in values}
+    return {
         name: AttributeColumn.of(name, [values.get(name, ()) for values in stored]).take(row_to_text) for name in names
     }
-    of_files = _build_fact_columns(table) | _build_known_columns(table)
-    return columns | {name: replace(column, of_files=True) for name, column in of_files.items() if name not in taken}
 
 
 def _build_known_columns(table: Any) -> dict[str, AttributeColumn]:

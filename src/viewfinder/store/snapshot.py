@@ -25,9 +25,11 @@ from viewfinder.encoders.base import to_file_name
 from viewfinder.errors import UnknownName
 from viewfinder.pictures.facts.model import Fact
 from viewfinder.pictures.pixel_hashes import split_pixel_hash
+from viewfinder.store.checked_files import list_damaged
 from viewfinder.store.checksums import list_versions
 from viewfinder.store.chosen import ChosenPictures
 from viewfinder.store.growing_arrays import extend_rows, map_rows, release_rows, save_rows
+from viewfinder.store.half_rows import HalfRows, take_rows
 from viewfinder.store.packed_ids import PackedIds
 from viewfinder.store.places import find_files
 from viewfinder.store.rows import (
@@ -47,8 +49,9 @@ from viewfinder.store.rows import (
 )
 from viewfinder.store.tables import FILLED, PICTURES, SPACES, TABLES, VERSIONS, explain_missing, private_files
 
-DERIVED, BY_ROW, BY_BLOCK = "derived-", "by-row-", "block-"
-"""Prefixes of files of arrays computed from a snapshot: as a whole, with one row per picture, or from one block."""
+DERIVED, BY_ROW, BY_BLOCK, BY_SAMPLE = "derived-", "by-row-", "block-", "sample-"
+"""Prefixes of files of arrays computed from a snapshot: as a whole, with one row per picture, from one block, or as an
+estimate from a sample."""
 
 MAX_ROWS_READ = 8192
 """Rows of mapped vectors that are read before their memory is given back, of eight turns: some two gigabytes."""
@@ -63,7 +66,7 @@ class Snapshot:
 
     def __init__(
         self,
-        matrix_nd: Float32[np.ndarray, "n d"],
+        matrix_nd: Float32[np.ndarray, "n d"] | HalfRows,
         table: Any,
         columns: Mapping[str, AttributeColumn],
         *,
@@ -87,10 +90,16 @@ class Snapshot:
         self._file_columns = file_columns
         self._derived: dict[str, np.ndarray] = {}
         self._rows_read = 0
+        self._damaged_before = len(list_damaged())
         self._empty_columns: dict[str, AttributeColumn] = {}
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @property
+    def is_damaged(self) -> bool:
+        """Whether a file of it, since it was opened, was found to be another than was written: open it anew."""
+        return any(file.parent == self.folder for file in list_damaged()[self._damaged_before :])
 
     def note_read(self, rows: int) -> None:
         """Says that so many rows of the matrix were read here and there.
@@ -101,7 +110,7 @@ class Snapshot:
         self._rows_read += rows
         if self._rows_read >= MAX_ROWS_READ:
             self._rows_read = 0
-            release_rows(self.matrix_nd)
+            release_rows(self.matrix_nd.half_nd if isinstance(self.matrix_nd, HalfRows) else self.matrix_nd)
 
     def row_of(self, picture_id: str) -> int | None:
         """The row of a picture; None if there is no such picture."""
@@ -310,15 +319,23 @@ class Snapshot:
         mask_n[[row for row in self.rows_of(condition.list_ids()) if row is not None]] = True
         return mask_n
 
-    def derived(self, name: str, compute: Callable[[Snapshot], np.ndarray], *, by_row: bool = False) -> np.ndarray:
+    def derived(
+        self,
+        name: str,
+        compute: Callable[[Snapshot], np.ndarray],
+        *,
+        by_row: bool = False,
+        by_sample: bool = False,
+    ) -> np.ndarray:
         """An array computed once from this snapshot: the next process finds it beside the snapshot.
 
         `name` must say everything the result depends on besides the snapshot (an encoder's version, say). `by_row`: it
         has one row per picture, which depends on that picture alone; a snapshot that grew then computes it only for the
-        new ones.
+        new ones. `by_sample`: it is estimated from a sample if pictures are many; a snapshot that grew by one in a
+        hundred has that of the smaller one.
         """
         if name not in self._derived:
-            stem = self._locate_derived(BY_ROW if by_row else DERIVED, name)
+            stem = self._locate_derived(BY_ROW if by_row else BY_SAMPLE if by_sample else DERIVED, name)
             known = _read_derived(stem)
             if known is None or (by_row and len(known) > len(self)):
                 known = self._keep_derived(stem, compute(self))
@@ -376,7 +393,8 @@ class Snapshot:
     def after(self, row: int) -> Snapshot:
         """The pictures from this row on, without columns, in memory."""
         table, mark = self._table.slice(row), self.generation
-        return Snapshot(self.matrix_nd[row:], table, {}, space=self.space, generation=mark, folder=None, ordered=0)
+        rows_nd = take_rows(self.matrix_nd, slice(row, None))
+        return Snapshot(rows_nd, table, {}, space=self.space, generation=mark, folder=None, ordered=0)
 
     def _take_block(self, first: int, end: int) -> Snapshot:
         """The pictures of these rows, in memory."""
@@ -384,8 +402,8 @@ class Snapshot:
             return self
         table = self._table.slice(first, end - first)
         return Snapshot(
-            self.matrix_nd[first:end], table, build_columns(table), space=self.space, generation=self.generation,
-            folder=None, ordered=0,
+            take_rows(self.matrix_nd, slice(first, end)), table, build_columns(table), space=self.space,
+            generation=self.generation, folder=None, ordered=0,
         )  # fmt: skip
 
 
@@ -435,7 +453,7 @@ class TextLists:
 
 # -- which state of the tables a snapshot shows
 
-SNAPSHOT_FORMAT = 4
+SNAPSHOT_FORMAT = 5
 """Increased when the meaning of a snapshot's files changes: older ones are then rebuilt."""
 
 _NEWEST_FIRST = 2**64 - 1

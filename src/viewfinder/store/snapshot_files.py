@@ -1,10 +1,10 @@
 """Snapshots on disk: built from the tables, grown as pictures are added, removed when they are no longer opened.
 
-    <library>/snapshots/<generation and space, hashed>/matrix.rows, .json      float32 (n d)
+    <library>/snapshots/<generation and space, hashed>/matrix.rows, .json      vectors (n d), of many in float16
                                                        pictures-*.arrow        paths, facts, captions, attributes
                                                        columns.json            their numbers, and which files fill
                                                        column-*                what can be filtered and asked by
-                                                       by-row-*, block-*, derived-*     what callers computed from it
+                                                       by-row-*, block-*, ...  what callers computed from it
 
 A snapshot is a cache of the store of record. It is rebuilt when the tables change, or when a file is damaged: each is
 sealed (see `checksums`). While it is fresh, Lance is not even imported (that alone takes 2 s). It is built in a folder
@@ -26,15 +26,16 @@ import os
 import shutil
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float32, Int64, Shaped
+from jaxtyping import Bool, Float, Float16, Float32, Int64, Shaped
 
 from viewfinder.errors import LibraryError
+from viewfinder.store.checked_files import copy_note
 from viewfinder.store.checksums import map_sealed, seal, seal_file
 from viewfinder.store.growing_arrays import (
     count_rows,
@@ -42,12 +43,14 @@ from viewfinder.store.growing_arrays import (
     fill_rows,
     link_rows,
     map_rows,
+    read_type,
     release_rows,
     save_rows,
 )
+from viewfinder.store.half_rows import HalfRows, as_vectors, find_kept_type
 from viewfinder.store.packed_ids import PackedIds
-from viewfinder.store.rows import FACTS, KNOWN, AttributeColumn, build_columns
-from viewfinder.store.snapshot import BY_BLOCK, BY_ROW, Snapshot, hold_snapshots, read_generation
+from viewfinder.store.rows import FACTS, KNOWN, AttributeColumn, build_columns, stream_columns
+from viewfinder.store.snapshot import BY_BLOCK, BY_ROW, BY_SAMPLE, Snapshot, hold_snapshots, read_generation
 from viewfinder.store.store import Store
 from viewfinder.store.tables import private_files, read_growth
 
@@ -63,9 +66,16 @@ MAX_ADDED_SHARE = 0.25
 MAX_ADDED_SINCE = 10_000
 """Pictures added since the earlier snapshot: more are read faster with all others than one by one."""
 
+SAMPLED_FROM, MAX_ADDED_TO_SAMPLED = 200_000, 0.01
+"""From so many pictures on, and as long as no larger share of them was added, what is estimated from a sample stays."""
+
 MATRIX, TABLE = "matrix", "pictures-{}.arrow"
 GENERATION = "generation"
 """The file that says which state of the tables a snapshot shows: its folder's name is a hash of that."""
+
+SPOOL = "spool"
+SPOOLED_FROM = 500_000
+"""The folder of files that are needed while a snapshot is built, and from how many pictures on there are any."""
 
 RELEASED_EVERY = 256
 """Batches of vectors after which those that were written need not stay in this process's memory."""
@@ -123,7 +133,7 @@ def load_built_snapshot(folder: Path, mark: str) -> Snapshot | None:
         return None
 
 
-def _read_store(folder: Path, space: str) -> tuple[Any, Float32[np.ndarray, "n d"]]:
+def _read_store(folder: Path, space: str) -> tuple[Any, Float32[np.ndarray, "n d"] | HalfRows]:
     """Pictures that have files and a vector in this space: an Arrow table and the vectors, by id."""
     store = Store.open(folder)
     ids, vectors_nd = store.read_vectors(space)
@@ -132,23 +142,29 @@ def _read_store(folder: Path, space: str) -> tuple[Any, Float32[np.ndarray, "n d
     place = {name: row for row, name in enumerate(table["id"].to_pylist()) if has_files[row]}
     kept = [position for position, name in enumerate(ids) if name in place]
     order = np.array([place[ids[position]] for position in kept], dtype=np.int64)
-    return table.take(order).combine_chunks(), np.asarray(vectors_nd[kept], dtype=np.float32)
+    vectors_kd = vectors_nd[kept].astype(find_kept_type(len(kept)))
+    return table.take(order).combine_chunks(), as_vectors(vectors_kd)
 
 
 def _write_snapshot(home: Path, store: Store, space: str, mark: str) -> None:
     """Writes a snapshot's files; vectors are copied a few at a time, so that they need not fit into memory."""
     with _build_beside(home) as folder:
+        spool = folder / SPOOL
+        spool.mkdir()
         table = _write_matrix(folder, store, space)
-        save_columns(folder, build_columns(table))
+        save_columns(folder, stream_columns(table))
         _write_table(folder, 0, table)
         _write_generation(folder, mark)
+        del table  # some systems do not remove what is mapped
+        shutil.rmtree(spool)
 
 
 def _write_matrix(folder: Path, store: Store, space: str) -> Any:
     """Writes the vectors of pictures that have files and a vector in this space, by id; returns these in Arrow."""
     width = store.find_width(space)
-    table = store.arrow()  # before the vectors, which were written first
-    rows_n = np.flatnonzero(table["files"].combine_chunks().value_lengths().to_numpy() > 0)
+    table = _read_pictures(store, folder / SPOOL)  # before the vectors, which were written first
+    counts = [np.zeros(0, np.int32), *(files.value_lengths().to_numpy() for files in table["files"].chunks)]
+    rows_n = np.flatnonzero(np.concatenate(counts) > 0)
     ids_n = PackedIds(table["id"]).encode()[rows_n]
     order_n = np.argsort(ids_n, kind="stable")
     rows_n, ids_n = rows_n[order_n], ids_n[order_n]
@@ -158,7 +174,7 @@ def _write_matrix(folder: Path, store: Store, space: str) -> Any:
     rows_n, ids_n = rows_n[has_vector_n], ids_n[has_vector_n]
     is_filled_n = np.zeros(len(ids_n), bool)
 
-    def fill(matrix_nd: Float32[np.ndarray, "n d"]) -> None:
+    def fill(matrix_nd: Float[np.ndarray, "n d"]) -> None:
         for number, batch in enumerate(store.stream_vectors(space)):
             places_k, known_b = _find_places(ids_n, batch)
             matrix_nd[places_k] = batch["vector"].flatten().to_numpy().reshape(-1, width)[known_b]
@@ -166,10 +182,44 @@ def _write_matrix(folder: Path, store: Store, space: str) -> Any:
             if number % RELEASED_EVERY == 0:
                 release_rows(matrix_nd)
 
-    fill_rows(folder / MATRIX, (len(ids_n), width), np.float32, fill)
+    fill_rows(folder / MATRIX, (len(ids_n), width), find_kept_type(len(ids_n)), fill)
     if not is_filled_n.all():
         raise LibraryError(f"{store.folder}: {space} was changed while it was read")
-    return table.take(rows_n).combine_chunks()
+    return _arrange(table, rows_n, folder / SPOOL)
+
+
+def _read_pictures(store: Store, spool: Path) -> Any:
+    """The table of pictures; a large one is copied into a file in this folder, and mapped."""
+    if store.count() < SPOOLED_FROM:
+        return store.arrow()
+    return _spool(spool / "pictures.arrow", store.stream_pictures())
+
+
+def _arrange(table: Any, rows_n: Int64[np.ndarray, " n"], spool: Path) -> Any:
+    """These rows of a table, in one piece; of a large one a column is in memory at a time, and the result is mapped."""
+    import pyarrow as pa
+
+    if len(rows_n) < SPOOLED_FROM:
+        return table.take(rows_n).combine_chunks()
+    columns = {
+        name: _spool(spool / f"{number}.arrow", (pa.table({name: table[name].take(rows_n)}).combine_chunks(),))[name]
+        for number, name in enumerate(table.schema.names)
+    }
+    return pa.table(columns, schema=table.schema)
+
+
+def _spool(file: Path, pieces: Iterable[Any]) -> Any:
+    """Pieces of a table as one, in a file that is mapped; there is at least one piece."""
+    import pyarrow as pa
+
+    with ExitStack() as opened:
+        writer = None
+        for piece in pieces:
+            if writer is None:
+                sink = opened.enter_context(pa.OSFile(str(file), "wb"))
+                writer = opened.enter_context(pa.ipc.new_file(sink, piece.schema))
+            writer.write_table(piece)
+    return pa.ipc.open_file(pa.memory_map(str(file))).read_all()
 
 
 def _find_places(ids_n: Shaped[np.ndarray, " n"], batch: Any) -> tuple[Int64[np.ndarray, " k"], Bool[np.ndarray, " b"]]:
@@ -234,7 +284,7 @@ def _open_snapshot(home: Path, space: str, mark: str) -> Snapshot:
         raise FileNotFoundError(home)
     import pyarrow as pa
 
-    matrix_nd = map_rows(home / MATRIX)
+    matrix_nd = as_vectors(map_rows(home / MATRIX))
     tables = read_tables(home)
     table = pa.concat_tables(tables)
     if len(matrix_nd) != table.num_rows:
@@ -272,7 +322,7 @@ def _grow_snapshot(folder: Path, space: str, mark: str) -> bool:
         if not can_grow(known, columns):
             return False
         with _build_beside(home) as building:
-            _link_and_extend(before, building, table, np.asarray(vectors_md, np.float32))
+            _link_and_extend(before, building, table, vectors_md)
             grow_columns(before, building, columns, sum(counts))
             _write_generation(building, mark)
         return True
@@ -291,14 +341,17 @@ def _find_earlier(folder: Path, mark: str) -> tuple[Path, list[str]] | None:
     return None
 
 
-def _link_and_extend(before: Path, folder: Path, table: Any, vectors_md: Float32[np.ndarray, "m d"]) -> None:
+def _link_and_extend(before: Path, folder: Path, table: Any, vectors_md: Float16[np.ndarray, "m d"]) -> None:
     """Links the earlier files and appends rows; arrays derived from them are completed when asked for."""
     import pyarrow as pa
 
     link_rows(before / MATRIX, folder / MATRIX)
-    extend_rows(folder / MATRIX, vectors_md)
-    for file in before.glob(f"{BY_ROW}*.json"):
-        link_rows(file.with_suffix(""), folder / file.stem)
+    extend_rows(folder / MATRIX, vectors_md.astype(read_type(before / MATRIX)))
+    first, *added = count_rows(folder / MATRIX)
+    is_alike = first >= SAMPLED_FROM and sum(added) <= first * MAX_ADDED_TO_SAMPLED
+    for kind in (BY_ROW, *([BY_SAMPLE] if is_alike else [])):
+        for file in before.glob(f"{kind}*.json"):
+            link_rows(file.with_suffix(""), folder / file.stem)
     tables = read_tables(before)
     # Small pieces are joined with the new one, so that there are few, and each picture is written a few times at most.
     while len(tables) > 1 and tables[-1].num_rows <= table.num_rows:
@@ -313,6 +366,7 @@ def _link_and_extend(before: Path, folder: Path, table: Any, vectors_md: Float32
             os.link(before / name, folder / name)
         except OSError:
             shutil.copyfile(before / name, folder / name)
+        copy_note(before / name, folder / name)
     _write_table(folder, len(tables), table)
 
 
@@ -364,12 +418,15 @@ class StoredColumns(Mapping[str, AttributeColumn]):
         return len(self._parts)
 
 
-def save_columns(folder: Path, columns: Mapping[str, AttributeColumn]) -> None:
-    """Writes columns into a folder. Raises OSError."""
-    for number, column in enumerate(columns.values()):
+def save_columns(folder: Path, columns: Iterable[AttributeColumn]) -> None:
+    """Writes columns into a folder, one after the other. Raises OSError."""
+    numbers, of_files = dict[str, int](), list[str]()
+    for number, column in enumerate(columns):
         _save_column(folder, number, column)
-    of_files = [column.name for column in columns.values() if column.of_files]
-    _write_list(folder, {name: number for number, name in enumerate(columns)}, of_files)
+        numbers[column.name] = number
+        if column.of_files:
+            of_files.append(column.name)
+    _write_list(folder, numbers, of_files)
 
 
 def can_grow(before: StoredColumns, added: Mapping[str, AttributeColumn]) -> bool:

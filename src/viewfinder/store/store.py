@@ -267,6 +267,15 @@ class Store:
         with self._tables.translating_errors():
             return complete_table(self._tables.open(PICTURES).to_arrow())
 
+    def stream_pictures(self) -> Iterator[Any]:
+        """The table of `arrow`, a few rows after others."""
+        import pyarrow as pa
+
+        with self._tables.translating_errors():
+            there = self._tables.open(PICTURES).schema.names
+            for batch in self._tables.stream(PICTURES, *there):
+                yield complete_table(pa.Table.from_batches([batch])).select(table_schema(PICTURES).names)
+
     def ids(self) -> list[str]:
         """Ids of all pictures, sorted."""
         with self._tables.translating_errors():
@@ -386,7 +395,7 @@ class Store:
         Raises UnknownName: no such space.
         """
         with self._tables.translating_errors():
-            table, known = (self._tables.select(name, "id", ids) for name in (PICTURES, self._find_table(space)))
+            table, known = (self._tables.select_last(name, "id", ids) for name in (PICTURES, self._find_table(space)))
         place = {name: row for row, name in enumerate(known["id"].to_pylist())}
         kept = [
             row

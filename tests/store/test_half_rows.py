@@ -1,0 +1,96 @@
+"""Vectors in half precision are read as float32, and products are those of the same numbers in float32."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+from onnx import parser
+
+from viewfinder.search.index_files import MIN_INDEXED
+from viewfinder.search.kernels import dot_scores
+from viewfinder.search.parts import contrast_scores
+from viewfinder.store import half_rows
+from viewfinder.store.half_rows import (
+    CONVERTED_AT_ONCE,
+    HALF_TO_SINGLE,
+    MIN_CONVERTED,
+    SHARED_OUT,
+    HalfRows,
+    as_vectors,
+    find_kept_type,
+    take_rows,
+    to_single,
+)
+
+EVERY_HALF = np.arange(2**16, dtype=np.uint16).view(np.float16)
+
+
+def some_rows(count: int, width: int = 8) -> np.ndarray:
+    return np.random.default_rng(0).standard_normal((count, width)).astype(np.float16)
+
+
+def test_the_conversion_is_one_cast() -> None:
+    spelt = parser.parse_model("""
+        <ir_version: 8, opset_import: ["" : 13]>
+        half_to_single (float16[numbers] half) => (float[numbers] single) { single = Cast <to = 1> (half) }
+    """)
+    assert onnx.load(HALF_TO_SINGLE) == spelt
+
+
+def test_every_number_in_half_precision_is_converted_as_numpy_does() -> None:
+    assert len(EVERY_HALF) >= MIN_CONVERTED
+    np.testing.assert_array_equal(to_single(EVERY_HALF), EVERY_HALF.astype(np.float32))
+
+
+def test_whatever_is_taken_is_float32() -> None:
+    half_nd = some_rows(4)
+    rows = HalfRows(half_nd)
+    assert (len(rows), rows.shape) == (4, (4, 8))
+    for taken, same in (
+        (rows[1], half_nd[1]),
+        (rows[1:3], half_nd[1:3]),
+        (rows[np.array([3, 0])], half_nd[[3, 0]]),
+        (np.asarray(rows), half_nd),
+        (np.concatenate(list(rows.blocks())), half_nd),
+    ):
+        assert taken.dtype == np.float32
+        np.testing.assert_array_equal(taken, same.astype(np.float32))
+
+
+def test_a_slice_is_taken_in_half_precision_and_other_rows_are_not() -> None:
+    rows = HalfRows(some_rows(4))
+    part = take_rows(rows, slice(1, 3))
+    assert isinstance(part, HalfRows)
+    assert np.shares_memory(part.half_nd, rows.half_nd)
+    assert isinstance(take_rows(rows, np.array([1])), np.ndarray)
+    assert isinstance(take_rows(rows[:], slice(1, 3)), np.ndarray)
+
+
+def test_only_rows_in_half_precision_are_wrapped() -> None:
+    assert isinstance(as_vectors(some_rows(2)), HalfRows)
+    assert isinstance(as_vectors(some_rows(2).astype(np.float32)), np.ndarray)
+
+
+def test_half_precision_is_kept_where_an_index_can_be_made_and_pays(monkeypatch: pytest.MonkeyPatch) -> None:
+    for is_there, size, kept in (
+        (True, MIN_INDEXED, np.float16),
+        (True, MIN_INDEXED - 1, np.float32),
+        (False, MIN_INDEXED, np.float32),
+    ):
+        monkeypatch.setattr(half_rows, "find_spec", lambda name, is_there=is_there: name if is_there else None)
+        assert find_kept_type(size) == kept
+
+
+@pytest.mark.parametrize("count", [0, 1, CONVERTED_AT_ONCE, CONVERTED_AT_ONCE + 3, SHARED_OUT + CONVERTED_AT_ONCE + 1])
+def test_products_are_those_of_the_same_numbers_in_float32(count: int) -> None:
+    rows, query_md = HalfRows(some_rows(count)), some_rows(3).astype(np.float32)
+    np.testing.assert_allclose(dot_scores(rows, query_md[0]), rows[:] @ query_md[0], rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(dot_scores(rows, query_md), query_md @ rows[:].T, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("count", [0, 70, 8192 + 70])
+def test_words_against_their_rivals_are_those_of_float32(count: int) -> None:
+    rows, rivals_rd = HalfRows(some_rows(count)), some_rows(3).astype(np.float32)
+    expected_n = contrast_scores(rows[:], rivals_rd[0], rivals_rd)
+    np.testing.assert_allclose(contrast_scores(rows, rivals_rd[0], rivals_rd), expected_n, rtol=1e-5, atol=1e-6)
