@@ -31,7 +31,7 @@ def load_plain(name: str) -> Retriever[Any]:
 
 def make_one(world: str, *, level: float = 0.0, load: Any = load_plain) -> One:
     """Gates that know only one thing: the pictures here are like those of a world."""
-    own_d = GALLERY.snapshot.matrix_nd.mean(axis=0)
+    own_d = GALLERY.snapshot.matrix_nd[:].mean(axis=0)
     means_wd = np.stack([own_d if name == world else -own_d for name in WORLDS])
     arrays = {
         "means_wd": means_wd.astype(np.float32),
