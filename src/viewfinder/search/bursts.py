@@ -7,7 +7,6 @@ from pathlib import PurePath
 import numpy as np
 from jaxtyping import Bool, Float32, Int32, Int64
 
-from viewfinder.store.rows import CAPTURED
 from viewfinder.store.snapshot import Snapshot
 
 MAX_GAP_S = 10
@@ -31,7 +30,7 @@ USUAL_PAIRS = 2000
 
 def number_bursts(snapshot: Snapshot) -> Int32[np.ndarray, " n"]:
     """The number of each picture's burst, from 0; -1 for pictures that are of none."""
-    if not len(snapshot.column(CAPTURED).rows):
+    if not snapshot.has_moments():
         return np.full(len(snapshot), -1, np.int32)
     # The space says by which encoder and which settings the vectors are.
     return snapshot.derived(f"bursts-1-{snapshot.space}", _find_bursts).astype(np.int32)

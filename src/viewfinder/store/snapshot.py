@@ -164,6 +164,10 @@ class Snapshot:
         stored = self._table[CAPTURED].take(np.asarray(rows, np.int64)).to_pylist()
         return [unpack_text(moment) if moment else "" for moment in stored]
 
+    def has_moments(self) -> bool:
+        """Whether it is known of any picture when it was taken. Lists no days: they cost a first search its time."""
+        return self._table[CAPTURED].null_count < len(self)
+
     @cached_property
     def rows_by_date(self) -> Int64[np.ndarray, " n"]:
         """All rows, the newest photograph first; those without a date last."""
