@@ -24,7 +24,7 @@ def test_only_the_encoder_in_the_box_is_loaded_beforehand(
     settings: str | None, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loaded: list[None] = []
-    monkeypatch.setattr(encoder, "sentence_encoder", lambda: loaded.append(None))
+    monkeypatch.setattr(encoder, "sentence_encoder", lambda is_brief: loaded.append(None))
     if settings is not None:
         (tmp_path / "library.json").write_text(settings)
     load_words_meanwhile(tmp_path).join()

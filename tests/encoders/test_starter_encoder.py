@@ -35,8 +35,9 @@ from viewfinder.encoders.starter.encoder import (
     RAW_WIDTH,
     SIDE,
     TEXTURE,
+    SentenceEncoder,
     VOCABULARY,
-    _load_sentence_encoder,
+    _LOADED,
     sentence_encoder,
     share_pictures,
 )
@@ -317,8 +318,17 @@ def test_searching_needs_no_network_and_no_torch(encoder: StarterEncoder) -> Non
 
 
 def test_threads_that_come_while_the_network_of_words_loads_get_the_same_one() -> None:
-    _load_sentence_encoder.cache_clear()
+    _LOADED.clear()
     with ThreadPoolExecutor(4) as pool:
         loaded = list(pool.map(lambda _: sentence_encoder(), range(4)))
-    assert _load_sentence_encoder.cache_info().misses == 1
+    assert len(_LOADED) == 1
     assert all(one is loaded[0] for one in loaded)
+
+
+def test_a_network_of_words_for_a_few_texts_is_prepared_for_more_and_reads_alike() -> None:
+    brief, prepared = SentenceEncoder(is_brief=True), SentenceEncoder()
+    sessions = []
+    for text in ("a dog in the snow", "two children on a beach", "a red bus"):
+        np.testing.assert_allclose(brief.compute(text), prepared.compute(text), atol=1e-6)
+        sessions.append(brief._session)
+    assert sessions[0] is sessions[1] is not sessions[2], "two are a few"

