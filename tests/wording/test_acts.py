@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from viewfinder.wording import acts
 from viewfinder.wording.acts import Act, read_act
 
 
@@ -117,3 +118,8 @@ def test_what_describes_is_no_act(text: str) -> None:
 
 def test_a_long_list_of_places_is_read_in_one_way() -> None:
     assert read_act("2 and " * 49 + "x") == Act("pick", (2,), "x")
+
+
+def test_each_word_that_names_a_place_is_one_that_points() -> None:
+    for word in (*acts._ORDINALS, *acts._CARDINALS):
+        assert any(map(acts._points, acts._PIECES.findall(word))), word

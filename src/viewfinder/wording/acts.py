@@ -134,6 +134,7 @@ _ORDINAL, _CARDINAL = "|".join(_ORDINALS), "|".join(_CARDINALS)
 _PICTURE = r"(?:one|ones|pictures?|photos?|pics?|images?|results?|shots?|hit|option|item|product)"
 _COUNT = rf"(?:{'|'.join(word for word, number in _CARDINALS.items() if number > 1)}|[2-9]|[1-9]\d)"
 _EDGE = rf"(?P<edge>first|top|last|final|bottom) (?P<count>{_COUNT})\b"
+_NUMBERED = "number|no|nr|result|picture|photo|image|pic|option|item"
 _PLACE = (
     rf"(?:(?:(?:the|that|this|your|my) )?(?:very )?(?:(?:first|top|last|final|bottom) {_COUNT}|{_ORDINAL})"
     rf"(?: {_PICTURE})?"
@@ -196,6 +197,16 @@ _PATTERNS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
 )  # fmt: skip
 """The first that fits a whole sentence counts."""
 
+_POINTING = (
+    *_ORDINALS, *_CARDINALS, *"this that it these those them other central back undo".split(),
+    *"top bottom upper lower left right middle centre center".split(),
+    *(f"{what}{number}" for what in _NUMBERED.split("|") for number in _CARDINALS),  # "number six", without the blank
+)  # fmt: skip
+"""Each of the patterns takes a digit, or a word that begins with one of these: where there is none, none of them need be
+compiled and tried."""
+
+_PIECES = re.compile(r"\d|[a-z]+")
+
 MAX_ACT_LENGTH = 300
 """Characters of a sentence that may be such; longer ones describe."""
 
@@ -222,10 +233,16 @@ def read_act(text: str) -> Act | None:
     # "Ok, the second one", "no, not the first": the rest is what counts.
     while (opened := re.match(r"(\w+)[,.!;… ]+(?=\S)", plain)) and opened[1] in _YES | _NO:
         plain = plain[opened.end() :]
+    if not any(map(_points, _PIECES.findall(plain))):
+        return None
     for kind, pattern in _PATTERNS:
         if (found := pattern.fullmatch(plain)) is not None:
             return _make_act(kind, found.groupdict())
     return None
+
+
+def _points(piece: str) -> bool:
+    return piece.isdecimal() or piece.startswith(_POINTING)
 
 
 def _find_phrase(whole: str, plain: str) -> Kind | None:
