@@ -18,7 +18,7 @@ import pytest
 import typer
 from PIL import ExifTags, Image
 
-from viewfinder.cli import app, ending
+from viewfinder.cli import ending, make_app
 from viewfinder.cli.app import fill_in_ray
 from viewfinder.questioners import Candidates
 from viewfinder.search.gallery import Gallery
@@ -79,7 +79,7 @@ def test_the_pages_lead_with_a_checkout_as_long_as_no_registry_has_the_package()
 
 @pytest.mark.parametrize("page", [page for page in PAGES if commands_of(page)], ids=lambda page: page.stem)
 def test_every_command_on_a_page_is_one_that_the_program_has(page: Path) -> None:
-    verbs = typer.main.get_command(app)
+    verbs = typer.main.get_command(make_app())
     assert isinstance(verbs, typer.core.TyperGroup)
     for command in commands_of(page):
         own = command[: command.index("|")] if "|" in command else command  # what follows is another program's

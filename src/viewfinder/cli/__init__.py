@@ -12,6 +12,6 @@ models    encoders; and the question before a model is fetched
 train     train, features; evaluate: evaluate, compare; doctor: doctor, bench
 """
 
-from viewfinder.cli.app import app, main, run
+from viewfinder.cli.app import main, make_app, run
 
-__all__ = ["app", "main", "run"]
+__all__ = ["main", "make_app", "run"]

@@ -1,7 +1,7 @@
 """The program `viewfinder`: its verbs, and the one place where it ends.
 
 Verbs return their exit code: 0 done, 1 failed, 2 wrong use, 3 done with quarantined files. Whatever they need is
-imported inside them, so that `--help` costs no more than typer does.
+imported inside them, so that `--help` costs no more than typer does; and a verb that is run is the only one imported.
 """
 
 from __future__ import annotations
@@ -9,43 +9,52 @@ from __future__ import annotations
 import gc
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from importlib import import_module
 from typing import Annotated
 
 import typer
 
-from viewfinder.cli.assistants import mcp
-from viewfinder.cli.chat import chat, demo
-from viewfinder.cli.data import construct, dialogues, world
-from viewfinder.cli.describe import describe
-from viewfinder.cli.doctor import bench, doctor
-from viewfinder.cli.encoders import encoder
 from viewfinder.cli.ending import FAILED, INTERRUPTED, WRONG_USE, end_by, is_debugging, report_failure, silence_stdout
-from viewfinder.cli.evaluate import compare, evaluate
-from viewfinder.cli.export import export
-from viewfinder.cli.library import add, failures, find, prune, remove, repair, show, status, tune, values, verify
-from viewfinder.cli.models import encoders
-from viewfinder.cli.serve import review, serve, token
-from viewfinder.cli.train import features, train
 
-app = typer.Typer(
-    name="viewfinder",
-    rich_markup_mode=None,  # plain help: rich takes longer to import than the help to read
-    pretty_exceptions_enable=False,
-    epilog="Exit codes: 0 done, 1 failed, 2 wrong use, 3 files quarantined.",
-)
-
-VERBS = (
-    add, find, values, show, describe, chat, serve, status, failures, remove, prune, verify, repair, doctor, encoders,
-    demo, token, mcp, world, construct, review, features, tune, train, dialogues, evaluate, compare, export, bench,
-)  # fmt: skip
-
-for verb in VERBS:
-    app.command(verb.__name__)(verb)
-app.add_typer(encoder)
+VERBS = {
+    "add": "library", "find": "library", "values": "library", "show": "library", "describe": "describe",
+    "chat": "chat", "serve": "serve", "status": "library", "failures": "library", "remove": "library",
+    "prune": "library", "verify": "library", "repair": "library", "doctor": "doctor", "encoders": "models",
+    "demo": "chat", "token": "serve", "mcp": "assistants", "world": "data", "construct": "data", "review": "serve",
+    "features": "train", "tune": "library", "train": "train", "dialogues": "data", "evaluate": "evaluate",
+    "compare": "evaluate", "export": "export", "bench": "doctor", "encoder": "encoders",
+}  # fmt: skip
+"""The verbs in the order of the help, each with its module, which has it under its name."""
 
 
-@app.callback(invoke_without_command=True)
+def make_app(verbs: Iterable[str] = tuple(VERBS)) -> typer.Typer:
+    """The program with some of its verbs: one that is not asked for costs its imports and the reading of its options."""
+    app = typer.Typer(
+        name="viewfinder",
+        rich_markup_mode=None,  # plain help: rich takes longer to import than the help to read
+        pretty_exceptions_enable=False,
+        epilog="Exit codes: 0 done, 1 failed, 2 wrong use, 3 files quarantined.",
+    )
+    app.callback(invoke_without_command=True)(viewfinder)
+    for name in verbs:
+        verb = getattr(import_module(f"viewfinder.cli.{VERBS[name]}"), name)
+        if isinstance(verb, typer.Typer):
+            app.add_typer(verb)
+        else:
+            app.command(name)(verb)
+    return app
+
+
+def choose_verbs(arguments: Sequence[str]) -> Sequence[str]:
+    """The verb that is asked for alone, where one is; all of them for the help, and for what is none.
+
+    >>> choose_verbs(["find", "a dog", "--json"]), len(choose_verbs(["--help"])) == len(VERBS)
+    (('find',), True)
+    """
+    return (arguments[0],) if arguments and arguments[0] in VERBS else tuple(VERBS)
+
+
 def viewfinder(version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False) -> None:
     """Find the picture you have in mind by talking about it."""
     if version:
@@ -92,6 +101,7 @@ def run(arguments: Sequence[str]) -> int:
     arguments = fill_in_ray(arguments)
     as_json = "--json" in arguments
     try:
+        app = make_app(choose_verbs(arguments))
         code = app(list(arguments) or ["--help"], prog_name="viewfinder", standalone_mode=False) or 0
         if code == INTERRUPTED:  # how typer reports Ctrl-C
             return report_failure(KeyboardInterrupt(), as_json=as_json)
