@@ -46,7 +46,8 @@ from viewfinder.encoders.scale import BOX
 from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.evaluation.pictures import Pictures
 from viewfinder.evaluation.plan import pick_evenly
-from viewfinder.pictures import AtMost, Limits, decode, decode_one
+from viewfinder.pictures import AtMost, Limits, decode_one
+from viewfinder.pictures.decode import decode
 from viewfinder.questioners import zero_shot
 from viewfinder.questioners.base import Candidates
 from viewfinder.questioners.information_gain.questioner import InformationGain

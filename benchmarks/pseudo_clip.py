@@ -37,7 +37,8 @@ from jaxtyping import Float, Float32
 
 from viewfinder.encoders.base import Calibration, Encoded, Pixels, Vocabulary, unit_rows
 from viewfinder.encoders.starter import StarterEncoder
-from viewfinder.pictures import Fit, Limits, decode
+from viewfinder.pictures import Fit, Limits
+from viewfinder.pictures.decode import decode
 
 WIDTH, SEED = 512, 44
 

@@ -18,7 +18,8 @@ from jaxtyping import Float16, Float32, Int64
 
 from viewfinder.data.splits import part_of, read_photographs
 from viewfinder.encoders import Encoder
-from viewfinder.pictures import Limits, decode
+from viewfinder.pictures import Limits
+from viewfinder.pictures.decode import decode
 
 BATCH = 64
 

@@ -34,7 +34,8 @@ import viewfinder
 from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.encoders.starter.encoder import SIDE
 from viewfinder.library import Library
-from viewfinder.pictures import Limits, decode
+from viewfinder.pictures import Limits
+from viewfinder.pictures.decode import decode
 from viewfinder.search.kernels import dot_scores, top_k
 from viewfinder.session.candidates import MAX_CANDIDATES
 from viewfinder.store.rows import FileRecord, PictureRow

@@ -33,7 +33,8 @@ from quality import ABSENT, estimate_interval
 from viewfinder.data.splits import Part, part_of, read_photographs
 from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.encoders.starter.encoder import SAYINGS, write_sentences
-from viewfinder.pictures import Limits, decode
+from viewfinder.pictures import Limits
+from viewfinder.pictures.decode import decode
 from viewfinder.search import own_scale
 from viewfinder.search.own_scale import FEATURES, Curves, OwnJudgement, OwnScale, own_features, read_sayings
 from viewfinder.search.verdicts import (

@@ -37,7 +37,9 @@ STEPS = {
     ),
     "a search": (
         "from viewfinder.cli import run; run(['find', 'red', '--library', LIBRARY])",
-        LEARNING + SERVING + ("lancedb",),
+        LEARNING
+        + SERVING
+        + ("lancedb", "pyarrow.compute", "PIL", "rich", "viewfinder.pictures.sandbox", "viewfinder.cli.chat"),
     ),
     "the first page": (
         "import pathlib; from starlette.testclient import TestClient; from viewfinder.library import Library;"

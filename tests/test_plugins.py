@@ -17,7 +17,8 @@ from viewfinder.cli.ending import explain_error
 from viewfinder.conversation import Question
 from viewfinder.encoders import load_encoder
 from viewfinder.errors import BadInput, PartFailed, PictureError, UnknownName
-from viewfinder.pictures import AtMost, Limits, can_be_read_now, decode, formats
+from viewfinder.pictures import AtMost, Limits, can_be_read_now, formats
+from viewfinder.pictures.decode import decode
 from viewfinder.plugins import _warn
 from viewfinder.query import Opinion, Part, Query
 from viewfinder.questioners import load_questioner

@@ -12,7 +12,8 @@ from viewfinder.data.splits import read_photographs
 from viewfinder.encoders import load_encoder
 from viewfinder.encoders.base import unit_rows
 from viewfinder.encoders.starter import StarterEncoder
-from viewfinder.pictures import Limits, decode
+from viewfinder.pictures import Limits
+from viewfinder.pictures.decode import decode
 from viewfinder.testing import check_encoder
 
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"

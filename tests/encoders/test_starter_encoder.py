@@ -25,6 +25,7 @@ from viewfinder.data.splits import read_photographs
 from viewfinder.encoders import Encoder, load_encoder
 from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.encoders.starter.encoder import (
+    _LOADED,
     BATCH,
     EIGHTH,
     MAX_TOKENS,
@@ -35,14 +36,14 @@ from viewfinder.encoders.starter.encoder import (
     RAW_WIDTH,
     SIDE,
     TEXTURE,
-    SentenceEncoder,
     VOCABULARY,
-    _LOADED,
+    SentenceEncoder,
     sentence_encoder,
     share_pictures,
 )
 from viewfinder.errors import EncoderMismatch
-from viewfinder.pictures import Limits, Stretch, decode, list_former_fits
+from viewfinder.pictures import Limits, Stretch, list_former_fits
+from viewfinder.pictures.decode import decode
 from viewfinder.testing import COLOURS, draw_halves
 
 pytestmark = pytest.mark.slow

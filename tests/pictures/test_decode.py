@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from viewfinder.errors import BadInput, PictureError
-from viewfinder.pictures.decode import AtMost, Decoded, Fit, Limits, Stretch, decode, list_former_fits, read_limits
+from viewfinder.pictures.decode import Decoded, Limits, decode, read_limits
+from viewfinder.pictures.fits import AtMost, Fit, Stretch, list_former_fits
 
 WRITTEN = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "AVIF")
 

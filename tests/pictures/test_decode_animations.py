@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from viewfinder.pictures.decode import MAX_FRAMES, AtMost, Limits, decode
+from viewfinder.pictures.decode import MAX_FRAMES, Limits, decode
+from viewfinder.pictures.fits import AtMost
 
 RED = (200, 30, 30)
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from PIL import Image, ImageCms
 
-from viewfinder.pictures.decode import AtMost, Limits, decode
+from viewfinder.pictures.decode import Limits, decode
+from viewfinder.pictures.fits import AtMost
 
 
 def colours(image: Image.Image, format_name: str = "PNG", **options: object) -> list[list[int]]:

@@ -5,7 +5,7 @@ import uuid
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewfinder.pictures.decode import picture_id
+from viewfinder.pictures.fits import picture_id
 
 
 def test_the_id_is_the_128_bit_blake2b_hash_as_a_uuid() -> None:

@@ -11,7 +11,8 @@ from PIL import Image
 from PIL.ExifTags import Base
 from PIL.PngImagePlugin import PngInfo
 
-from viewfinder.pictures.decode import AtMost, Fit, Limits, Stretch, decode
+from viewfinder.pictures.decode import Limits, decode
+from viewfinder.pictures.fits import AtMost, Fit, Stretch
 
 CORNERS = ((230, 20, 20), (20, 200, 20), (20, 20, 230), (230, 220, 20))
 """Red, green, blue, yellow: top left, top right, bottom left, bottom right."""

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from viewfinder.errors import PictureError
-from viewfinder.pictures.decode import AtMost, Limits, decode
+from viewfinder.pictures.decode import Limits, decode
 from viewfinder.pictures.deep_tiff import open_deep_tiff
+from viewfinder.pictures.fits import AtMost
 
 FULL = AtMost(1000)
 WHITE_IS_ZERO, BLACK_IS_ZERO, RGB, CMYK, CIE_LAB, ICC_LAB = 0, 1, 2, 5, 8, 9

@@ -14,7 +14,8 @@ from PIL import ExifTags, Image
 
 from viewfinder.errors import PictureError
 from viewfinder.pictures import formats
-from viewfinder.pictures.decode import AtMost, Limits, Stretch, decode
+from viewfinder.pictures.decode import Limits, decode
+from viewfinder.pictures.fits import AtMost, Stretch
 from viewfinder.pictures.formats import detect_format, is_camera_raw, read_jxl_size
 
 WIDTH, HEIGHT = 320, 240

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from viewfinder.pictures import hdr
-from viewfinder.pictures.decode import AtMost, Limits, decode
+from viewfinder.pictures.decode import Limits, decode
+from viewfinder.pictures.fits import AtMost
 from viewfinder.pictures.hdr import HLG, PQ, HdrCoding, to_ordinary_brightness
 
 BT709, BT2020 = 1, 9

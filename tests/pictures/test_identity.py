@@ -20,7 +20,8 @@ from PIL.ExifTags import Base
 
 from tests.pictures.test_formats_optional import dng
 from viewfinder.pictures import formats
-from viewfinder.pictures.decode import AtMost, Limits, decode, picture_id
+from viewfinder.pictures.decode import Limits, decode
+from viewfinder.pictures.fits import AtMost, picture_id
 from viewfinder.pictures.identity import hash_pixels
 from viewfinder.pictures.tiff_tags import read_exif_orientation
 

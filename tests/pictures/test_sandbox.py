@@ -20,8 +20,10 @@ from PIL import Image
 
 from tests.waiting import wait_until
 from viewfinder.errors import PictureError, ViewfinderError
-from viewfinder.pictures.decode import AtMost, Limits, Stretch, decode, picture_id
-from viewfinder.pictures.sandbox import MAX_FILES_HELD, BadFile, DecodedFile, Decoders, Outcome, decode_one
+from viewfinder.pictures.decode import Limits, decode
+from viewfinder.pictures.fits import AtMost, Stretch, picture_id
+from viewfinder.pictures.outcomes import BadFile, DecodedFile, Outcome
+from viewfinder.pictures.sandbox import MAX_FILES_HELD, Decoders, decode_one
 
 pytestmark = pytest.mark.afresh
 
@@ -315,7 +317,8 @@ def test_no_worker_at_all_is_a_programmers_mistake() -> None:
 SCRIPT = """
 import sys, time
 from pathlib import Path
-from viewfinder.pictures.decode import Limits, Stretch
+from viewfinder.pictures.decode import Limits
+from viewfinder.pictures.fits import Stretch
 from viewfinder.pictures.sandbox import Decoders
 print("script runs", flush=True)
 decoders = Decoders(2, fit=Stretch(8), limits=Limits(seconds=1.0)).__enter__()
@@ -413,7 +416,8 @@ PRICE = """
 import sys, time
 from pathlib import Path
 import psutil
-from viewfinder.pictures import Decoders, Limits, Stretch, decode
+from viewfinder.pictures import Decoders, Limits, Stretch
+from viewfinder.pictures.decode import decode
 if __name__ == "__main__":
     places, fit = sorted(Path(sys.argv[1]).glob("*.png")) * 60, Stretch(224)
     prices = []

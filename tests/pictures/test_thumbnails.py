@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from viewfinder.errors import PictureError
-from viewfinder.pictures.decode import picture_id
+from viewfinder.pictures.fits import picture_id
 from viewfinder.pictures.thumbnails import PLACEHOLDER, choose_size, load_thumbnail, read_thumbnail, thumbnail_path
 
 

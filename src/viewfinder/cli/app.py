@@ -29,7 +29,7 @@ VERBS = {
 
 
 def make_app(verbs: Iterable[str] = tuple(VERBS)) -> typer.Typer:
-    """The program with some of its verbs: one that is not asked for costs its imports and the reading of its options."""
+    """The program with some of its verbs: each costs its imports, and the reading of its options."""
     app = typer.Typer(
         name="viewfinder",
         rich_markup_mode=None,  # plain help: rich takes longer to import than the help to read

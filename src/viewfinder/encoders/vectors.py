@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Float
 
 from viewfinder.encoders.base import Encoder
-from viewfinder.pictures.decode import NO_VECTOR
+from viewfinder.pictures.outcomes import NO_VECTOR
 from viewfinder.plugins import refuse_reply
 
 

@@ -5,13 +5,11 @@ Runs in worker processes (see `sandbox.py`): a hostile file may crash or stall t
 
 from __future__ import annotations
 
-import hashlib
 import os
-import uuid
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from io import BytesIO
 from numbers import Integral
@@ -23,6 +21,8 @@ from PIL import Image, ImageCms, UnidentifiedImageError
 
 from viewfinder.errors import BadInput, PartFailed, PictureError
 from viewfinder.pictures import formats
+from viewfinder.pictures.fits import DRAFT, AtMost, Fit
+from viewfinder.pictures.outcomes import NO_VECTOR, Facts
 from viewfinder.plugins import find_fault, refuse_reply
 
 if TYPE_CHECKING:  # the rest is imported where a file is decoded, which a server does not do itself
@@ -38,7 +38,6 @@ _TURNS = {
     7: Image.Transpose.TRANSVERSE,
     8: Image.Transpose.ROTATE_90,
 }
-_DRAFT = 2  # JPEG is read at a reduced scale that is at least so many times the size wanted
 _READ_AT_ONCE = 4 << 20  # bytes of a JPEG that its decoder is given: Pillow's 64 kB cost 1 ms more for 3 MB
 _GAP = 3.0  # the same for box-shrinking before the bicubic filter: 3 is "close to fair resampling" (Pillow)
 
@@ -77,9 +76,6 @@ READER = "picture reader"
 BUGS = (TypeError, AttributeError, NameError, ImportError, NotImplementedError)
 """Exceptions of a reader that has a bug, whatever the file holds."""
 
-NO_VECTOR = "no vector"
-"""Begins the reason why a picture that was read is none for its encoder (`encoders.vectors`)."""
-
 
 def can_be_read_now(reason: str) -> bool:
     """Whether what kept a file from being read may be no more: a package that was missing, another limit of pixels, an
@@ -89,61 +85,6 @@ def can_be_read_now(reason: str) -> bool:
         return True
     is_limit_another = reason.startswith(_TOO_MANY) and not reason.endswith(_say_pixels(read_limits()))
     return is_limit_another or formats.is_installed_since(reason)
-
-
-@dataclass(frozen=True)
-class Stretch:
-    """The whole picture, stretched to a square: what the starter encoder looks at.
-
-    `eighth`: a JPEG is read at an eighth of its size where that is so many times the size wanted. Below 2 this is
-    quicker (12 megapixels: 32 ms instead of 41), but the pixels are no longer those of viewfinders that knew no eighth.
-    """
-
-    side: int = 224
-    eighth: float = field(default=_DRAFT, kw_only=True)
-
-    def target(self, width: int, height: int) -> tuple[int, int]:
-        """Width and height to make of a picture of this width and height."""
-        return self.side, self.side
-
-
-@dataclass(frozen=True)
-class AtMost:
-    """The picture in its own proportions, its longer side at most `longest`; never enlarged.
-
-    `eighth`: see `Stretch`.
-    """
-
-    longest: int
-    eighth: float = field(default=_DRAFT, kw_only=True)
-
-    def target(self, width: int, height: int) -> tuple[int, int]:
-        """Width and height to make of a picture of this width and height."""
-        scale = min(1.0, self.longest / max(width, height))
-        return max(1, round(width * scale)), max(1, round(height * scale))
-
-
-Fit = Stretch | AtMost
-
-
-def list_former_fits(fit: Fit) -> list[Fit]:
-    """What an earlier viewfinder made of the same files for this fit, where that were other pixels."""
-    return [] if fit.eighth == _DRAFT else [replace(fit, eighth=_DRAFT)]
-
-
-@dataclass(frozen=True)
-class Facts:
-    """Facts about a picture besides its pixels; width and height are those of the upright original.
-
-    `captured` is ISO 8601 in the camera's own time. `format` is Pillow's name, or "HEIF", "RAW".
-    """
-
-    width: int
-    height: int
-    format: str
-    bytes: int
-    captured: str | None
-    camera: str | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,7 +179,7 @@ def _choose_draft(size: tuple[int, int], target: tuple[int, int], eighth: float)
     width, height = size[0] // 8, size[1] // 8
     if min(width / target[0], height / target[1]) >= eighth:
         return width, height
-    return _DRAFT * target[0], _DRAFT * target[1]
+    return DRAFT * target[0], DRAFT * target[1]
 
 
 _ANIMATED = frozenset({"GIF", "WEBP", "PNG", "AVIF"})  # in HEIC, frames are other pictures
@@ -338,7 +279,7 @@ def _develop_raw(data: bytes, limits: Limits, fit: Fit) -> Decoded:
     with formats.open_raw(data) as raw:
         _check_pixels((raw.width, raw.height), limits)
         target = fit.target(raw.width, raw.height)
-        image = raw.develop(half=min(raw.width // target[0], raw.height // target[1]) >= 2 * _DRAFT)
+        image = raw.develop(half=min(raw.width // target[0], raw.height // target[1]) >= 2 * DRAFT)
         facts = Facts(raw.width, raw.height, "RAW", len(data), raw.captured, raw.camera)
         return Decoded(_convert_pixels(image, target, turn=1), facts)
 
@@ -452,12 +393,3 @@ def _find_transform(profile: bytes | None, mode: str) -> ImageCms.ImageCmsTransf
         return ImageCms.ImageCmsTransform(source, target, mode, "RGB")
     except (OSError, ValueError, TypeError, ImageCms.PyCMSError):
         return None
-
-
-def picture_id(data: bytes) -> str:
-    """The 128-bit blake2b hash of a file's content, written as a UUID.
-
-    >>> picture_id(b"not even a picture")
-    'b56fb7e4-be83-8e61-fb6a-be50613f190d'
-    """
-    return str(uuid.UUID(bytes=hashlib.blake2b(data, digest_size=16).digest()))

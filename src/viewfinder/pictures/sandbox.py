@@ -32,10 +32,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from viewfinder.errors import PictureError, ViewfinderError
-from viewfinder.pictures.decode import Facts, Fit, Limits, Stretch, read_limits
+from viewfinder.pictures.decode import Limits, read_limits
 from viewfinder.pictures.facts.model import MAX_VALUE_LENGTH, NAMES, Fact
+from viewfinder.pictures.fits import Fit, Stretch
 from viewfinder.pictures.found_files import FoundFile
-from viewfinder.pictures.pixel_hashes import is_same_picture
+from viewfinder.pictures.outcomes import BadFile, DecodedFile, Facts, IdentifiedFile, Outcome
 from viewfinder.pictures.worker import READY, pack_request
 
 MAX_FILES_HELD = 4
@@ -57,54 +58,6 @@ _COMMAND = (
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"}
 _KEEP_MEMORY = {"MALLOC_MMAP_THRESHOLD_": str(8 << 20), "MALLOC_TRIM_THRESHOLD_": str(32 << 20)}
 """glibc gives every picture's memory back to the system, and takes it again; so much stays for the next one."""
-
-
-@dataclass(frozen=True, eq=False)
-class DecodedFile:
-    """A picture: pixels (height, width, 3), upright sRGB; size in bytes, `id` the hash of the content.
-
-    Attributes:
-        known: what the file and its sidecars say of the picture, if that was asked for.
-        pixel_hash: the hash of the content without metadata, and the orientation (`identity.hash_pixels`).
-    """
-
-    path: Path
-    id: str
-    size: int
-    mtime_ns: int
-    pixels: NDArray[np.uint8]
-    facts: Facts
-    known: tuple[Fact, ...] = field(default=(), kw_only=True)
-    pixel_hash: str = field(default="", kw_only=True)
-
-    def is_picture(self, picture: str, pixel_hash: str) -> bool:
-        """Whether this file holds the picture of an id and a pixel hash ("" if that is not known)."""
-        return self.id == picture or is_same_picture(self.pixel_hash, pixel_hash)
-
-
-@dataclass(frozen=True)
-class IdentifiedFile:
-    """A picture's file that was read without decoding it: its hashes, and what is known of the picture."""
-
-    path: Path
-    id: str
-    size: int
-    mtime_ns: int
-    known: tuple[Fact, ...]
-    pixel_hash: str
-
-
-@dataclass(frozen=True)
-class BadFile:
-    """A file that did not become a picture, and why."""
-
-    path: Path
-    size: int
-    mtime_ns: int
-    reason: str
-
-
-Outcome = DecodedFile | IdentifiedFile | BadFile
 
 
 class Decoders:

@@ -11,9 +11,10 @@ from pathlib import Path
 from PIL import Image
 
 from viewfinder.errors import PictureError
-from viewfinder.pictures.decode import AtMost
+from viewfinder.pictures.fits import AtMost
 from viewfinder.pictures.found_files import printable_path
-from viewfinder.pictures.sandbox import DecodedFile, decode_one
+from viewfinder.pictures.outcomes import DecodedFile
+from viewfinder.pictures.sandbox import decode_one
 from viewfinder.whole_files import replace_file
 
 THUMBNAILS = "thumbnails"

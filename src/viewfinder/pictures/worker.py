@@ -25,17 +25,9 @@ from PIL import AvifImagePlugin
 
 from viewfinder.errors import PictureError
 from viewfinder.pictures import formats
-from viewfinder.pictures.decode import (
-    AtMost,
-    Fit,
-    Limits,
-    Stretch,
-    decode,
-    explain_too_hungry,
-    explain_too_large,
-    picture_id,
-)
+from viewfinder.pictures.decode import Limits, decode, explain_too_hungry, explain_too_large
 from viewfinder.pictures.facts.model import Fact, find_value
+from viewfinder.pictures.fits import AtMost, Fit, Stretch, picture_id
 
 READY = b"ready"
 

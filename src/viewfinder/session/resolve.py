@@ -13,7 +13,7 @@ import numpy as np
 
 from viewfinder.conversation import Answer, BackTo, Conversation, Keep, Like, Node, PictureId, Question, Reject, Show
 from viewfinder.errors import BadInput, PictureError, UnknownName
-from viewfinder.pictures import Limits, decode, decode_one, is_file
+from viewfinder.pictures import is_file
 from viewfinder.query import NOTHING_MORE, Change, Picture, Reads, ResolvedTurn
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.picture_reading import read_image, read_picture
@@ -129,6 +129,9 @@ class _Screens:
     def read_image(self, name: str) -> Picture:
         """An image that the user brought, read from its file."""
         file, fit = self.image_file(name), self.gallery.encoder.fit
+        from viewfinder.pictures.decode import Limits, decode
+        from viewfinder.pictures.sandbox import decode_one
+
         if isinstance(file, bytes):  # packed by ourselves: no sandbox needed
             return read_image(self.gallery, decode(file, limits=Limits(), fit=fit).pixels, self.reads)
         if not is_file(file):

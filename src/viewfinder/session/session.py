@@ -36,8 +36,7 @@ from viewfinder.conversation import (
     check_turn,
 )
 from viewfinder.errors import BadInput, EmptyQuery, check_type
-from viewfinder.pictures import AtMost, decode_content, is_file, pack_image, picture_id
-from viewfinder.pictures.decode import MAX_PACKED_SIDE
+from viewfinder.pictures import AtMost, is_file, picture_id
 from viewfinder.query import Operation
 from viewfinder.questioners import Questioner, QuestionerChoice, find_questioner
 from viewfinder.questioners.base import check_question
@@ -457,7 +456,11 @@ class Session(TurnMethods):
     def _name_image(self, image: OwnImage) -> str:
         if isinstance(image, str | Path):
             return str(image)
+        from viewfinder.pictures.decode import MAX_PACKED_SIDE, pack_image
+
         if isinstance(image, bytes):
+            from viewfinder.pictures.sandbox import decode_content
+
             image = decode_content(image, AtMost(MAX_PACKED_SIDE)).pixels
         packed = pack_image(image)
         name = f"pixels:{picture_id(packed)}"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from viewfinder.conversation import PictureId
-from viewfinder.pictures import BadFile, DecodedFile, Decoders, Fit
+from viewfinder.pictures import BadFile, DecodedFile, Fit
 from viewfinder.store.places import find_files
 from viewfinder.store.reports import FillReport, Progress
 from viewfinder.store.tables import pace_batches
@@ -43,6 +43,8 @@ def read_again(
     With their `pixel_hashes` also files whose metadata were edited. What `keep` stores of a batch is there after a
     crash. `should_stop` is asked between batches.
     """
+    from viewfinder.pictures.sandbox import Decoders
+
     progress(0, len(files))
     made, bad = 0, dict[PictureId, BadFile]()
     todo, copy = [(picture, paths[0]) for picture, paths in files.items()], 0

@@ -20,7 +20,8 @@ from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.encoders.starter.encoder import Head
 from viewfinder.encoders.starter.fit import CaptionedVectors, RefineSettings, fit_head
 from viewfinder.metrics import recall_at, target_ranks
-from viewfinder.pictures import AtMost, Limits, decode
+from viewfinder.pictures import AtMost, Limits
+from viewfinder.pictures.decode import decode
 from viewfinder.tuning.collection import Tell, add_labels
 from viewfinder.tuning.verdicts import Photographs, calibrate_conversations
 from viewfinder.weights import TrainingList

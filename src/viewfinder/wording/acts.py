@@ -198,12 +198,12 @@ _PATTERNS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
 """The first that fits a whole sentence counts."""
 
 _POINTING = (
-    *_ORDINALS, *_CARDINALS, *"this that it these those them other central back undo".split(),
-    *"top bottom upper lower left right middle centre center".split(),
+    *_ORDINALS, *_CARDINALS, *["this", "that", "it", "these", "those", "them", "other", "central", "back", "undo"],
+    *["top", "bottom", "upper", "lower", "left", "right", "middle", "centre", "center"],
     *(f"{what}{number}" for what in _NUMBERED.split("|") for number in _CARDINALS),  # "number six", without the blank
 )  # fmt: skip
-"""Each of the patterns takes a digit, or a word that begins with one of these: where there is none, none of them need be
-compiled and tried."""
+"""Each of the patterns takes a digit, or a word that begins with one of these: where there is none, they need not be
+compiled."""
 
 _PIECES = re.compile(r"\d|[a-z]+")
 

@@ -22,7 +22,7 @@ from viewfinder.data.files import Dropped, need_folder
 from viewfinder.data.splits import Split, split_of
 from viewfinder.data.truth import PictureTruth
 from viewfinder.errors import BadInput
-from viewfinder.pictures.decode import picture_id
+from viewfinder.pictures.fits import picture_id
 from viewfinder.wording.nouns import make_singular
 from viewfinder.worlds.catalogue.vocabulary import FACETS, TYPES
 from viewfinder.worlds.kinds import COLOURS, PATTERNS
