@@ -180,6 +180,21 @@ FIGURES = (
             ),
         },
     ),
+    *figures_of(
+        "start",
+        "start.py LIBRARY LIBRARY --before SOURCE",
+        {
+            "all": (
+                "cli/app.py",
+                "cli/options.py",
+                "cli/output.py",
+                "encoders/starter/encoder.py",
+                "pictures/__init__.py",
+                "store/growing_arrays.py",
+                "store/checksums.py",
+            )
+        },
+    ),
     *figures_of("installed", "installed.py", {"all": ("/pyproject.toml",)}),
 )
 """All speed figures of the committed results."""

@@ -108,7 +108,9 @@ def make_parts(results: dict[str, dict[str, Any]], judged: Sequence[Judged]) -> 
         **capacity_parts(results["capacity"]),
         **sharded_parts(results["sharded"]),
         **photographs_parts(results["photographs"]),
-        **scale_parts(results["scale"], results["capacity"], results["index_codes"], results["scale_large"]),
+        **scale_parts(
+            results["scale"], results["capacity"], results["index_codes"], results["scale_large"], results["start"]
+        ),
         "drilldown-rows": drilldown_table(drilldown["rows"]),
         "drilldown-turns": turns_table(drilldown["rows"]),
         "drilldown-rates": rates_table(drilldown["validation recall by learning rate"]),

@@ -26,7 +26,11 @@ CODES_AT = 64
 
 
 def scale_parts(
-    scale: dict[str, Any], capacity: dict[str, Any], codes: dict[str, Any], large: dict[str, Any]
+    scale: dict[str, Any],
+    capacity: dict[str, Any],
+    codes: dict[str, Any],
+    large: dict[str, Any],
+    start: dict[str, Any],
 ) -> dict[str, list[str]]:
     """All parts by name."""
     sizes = dict(sorted((int(size), found) for size, found in scale["sizes"].items()))
@@ -41,7 +45,27 @@ def scale_parts(
         "scale-machine": [machine_line(scale["machine"])],
         "scale-codes": codes_tables(codes),
         "scale-large": large_table(large),
+        "scale-start": start_table(start),
     }
+
+
+def start_table(start: dict[str, Any]) -> list[str]:
+    """Processor seconds of beginnings, now and before, the least of some runs, and what kept the machine busy."""
+    sizes = sorted((size for size in start if size.isdecimal()), key=int)
+    rows = [
+        [f"{what}, {int(size):,} pictures", *(f"{found[name]['least_processor_s']:.2f}" for name in ("now", "before"))]
+        for size in sizes
+        for what, found in (
+            ("`find`", start[size]["find"]),
+            *(
+                (said, {name: steps[step] for name, steps in start[size]["serve"].items()})
+                for said, step in (("`serve`, first page", "first_page"), ("... and first search", "first_search"))
+            ),
+        )
+    ]
+    loads = " and ".join(f"{start[size]['load']:.0f}" for size in sizes)
+    head = ["processor seconds, least of the runs", "now", "before"]
+    return [*format_table(head, rows), "", f"{machine_line(start['machine'])}; load {loads}: other work ran"]
 
 
 def large_table(large: dict[str, Any]) -> list[str]:

@@ -17,7 +17,7 @@ from viewfinder.cluster import embedding
 from viewfinder.cluster.embedding import EmbeddingActor
 from viewfinder.encoders.base import Encoded, Pixels, unit_rows
 from viewfinder.errors import BadInput, PartFailed
-from viewfinder.pictures import BadFile, FoundFile, IdentifiedFile
+from viewfinder.pictures import BadFile, Decoders, FoundFile, IdentifiedFile
 from viewfinder.pictures.formats import READER_EXTRAS
 from viewfinder.store import ingest, tables
 from viewfinder.store.descriptions import record_entries
@@ -562,3 +562,18 @@ def test_what_is_not_one_vector_a_picture_is_the_encoders_fault_not_the_librarys
         bench.add()
     monkeypatch.undo()
     assert counts(bench.add()) == {"found": 2, "added": 2}
+
+
+def test_as_many_decoders_are_started_as_processors_may_be_used(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    started = []
+
+    class CountedDecoders(Decoders):
+        def __init__(self, workers: int, **settings: Any) -> None:
+            started.append(workers)
+            super().__init__(1, **settings)
+
+    monkeypatch.setattr(ingest, "count_processors", lambda: 3)
+    monkeypatch.setattr(ingest, "Decoders", CountedDecoders)
+    tiny_pictures(bench.folder, 2)
+    Ingest(bench.store, ENCODER).run([bench.folder])
+    assert started == [3]

@@ -142,7 +142,7 @@ class Styled:
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str | Styled]]) -> None:
-    """A table of texts; into a pipe or a file without rich, whose import is a tenth of a cold `find`."""
+    """A table of texts; into a pipe or a file without rich, which takes longer to import than to print."""
     cells = [[cell if isinstance(cell, Styled) else Styled(cell, "") for cell in row] for row in rows]
     if not sys.stdout.isatty():
         plain = [list(columns), *([escape_controls(cell.text) for cell in row] for row in cells)]
