@@ -325,7 +325,7 @@ FEW_TEXTS = 2
 class SentenceEncoder:
     """Unit sentence vectors: the mean of the token states, as in the training of all-MiniLM-L6-v2.
 
-    `is_brief`: little will be read. Then the network is not prepared, which is most of what loading it costs, until more
+    `is_brief`: little will be read. Then the network is not prepared, which is most of what loading costs, until more
     than `FEW_TEXTS` are read: its weights stay in 8 bits, and are unpacked for each text. The vectors are the same but
     for rounding.
     """
