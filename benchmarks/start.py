@@ -32,7 +32,9 @@ import viewfinder
 
 OURS = Path(viewfinder.__file__).parents[1]
 FLOORS = {"floor": "import numpy, onnxruntime", "floor_with_lancedb": "import numpy, onnxruntime, lancedb"}
-FIND = "import sys; from viewfinder.cli import main; sys.argv = ['viewfinder', 'find', 'a red shirt', *{options}]; main()"
+FIND = (
+    "import sys; from viewfinder.cli import main; sys.argv = ['viewfinder', 'find', 'a red shirt', *{options}]; main()"
+)
 SERVE = "import sys; from viewfinder.cli import main; sys.argv = ['viewfinder', 'serve', *{options}]; main()"
 PATIENCE_S = 300
 
@@ -107,7 +109,8 @@ def measure_serving(folder: Path, sources: Mapping[str, Path], repeats: int) -> 
             spent[name].append(time_server(folder, source))
     return {
         name: {
-            step: summarise([run[place] for run in runs[1:]]) for place, step in enumerate(("first_page", "first_search"))
+            step: summarise([run[place] for run in runs[1:]])
+            for place, step in enumerate(("first_page", "first_search"))
         }
         for name, runs in spent.items()
     }

@@ -15,7 +15,7 @@ import pytest
 import typer
 import yaml
 
-from viewfinder.cli import app
+from viewfinder.cli import make_app
 from viewfinder.server.settings import ServerSettings
 
 ROOT = Path(__file__).parents[2]
@@ -65,7 +65,7 @@ def test_a_misspelt_a_missing_and_a_wrong_field_are_refused() -> None:
 
 
 def test_what_the_manifests_run_is_a_command_that_the_program_has() -> None:
-    verbs = typer.main.get_command(app)
+    verbs = typer.main.get_command(make_app())
     assert isinstance(verbs, typer.core.TyperGroup)
     told = [container["args"][0] for _, it in MANIFESTS for container in containers(it) if "args" in container]
     run = [shlex.split(line.partition("exec viewfinder ")[2]) for line in told]

@@ -166,7 +166,7 @@ class Snapshot:
 
     def has_moments(self) -> bool:
         """Whether it is known of any picture when it was taken. Lists no days: they cost a first search its time."""
-        return self._table[CAPTURED].null_count < len(self)
+        return bool(self._table[CAPTURED].null_count < len(self))
 
     @cached_property
     def rows_by_date(self) -> Int64[np.ndarray, " n"]:

@@ -15,7 +15,8 @@ from viewfinder.encoders.features.store import Features
 from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.evaluation.pictures import Pictures
 from viewfinder.evaluation.plan import pick_evenly
-from viewfinder.pictures import AtMost, Limits, decode
+from viewfinder.pictures import AtMost, Limits
+from viewfinder.pictures.decode import decode
 from viewfinder.retrievers import load_retriever
 from viewfinder.search.gallery import Gallery
 from viewfinder.session.session import Session
