@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from jaxtyping import Bool, Float32, Int64
 
 from viewfinder.search import indexed_pictures
 from viewfinder.search.approximate import (
+    ENOUGH_OF_SAYINGS,
     ApproximateIndex,
     Queries,
     UnusableIndex,
@@ -224,6 +226,24 @@ def test_pictures_of_another_kind_are_measured_by_themselves_and_a_new_index_fin
     assert card.least_recall == card.recall_added
     anew = build_index(ids, vectors_nd, background_n, asked)
     assert anew.card.least_recall > 0.95
+
+
+def test_lists_are_looked_into_until_sayings_that_hold_for_no_picture_find_enough() -> None:
+    rng = np.random.default_rng(5)
+    far_md = rng.normal(size=(60, WIDTH))  # like no picture: the best of all lie in many lists
+    sayings_bw = with_background(far_md / np.linalg.norm(far_md, axis=1, keepdims=True), np.zeros(60))
+    asked = near(VECTORS_ND, 120, 1)
+    plain, both = (
+        build_index(IDS, VECTORS_ND, np.zeros(COUNT, np.float32), queries)
+        for queries in (asked, replace(asked, sayings_bw=sayings_bw))
+    )
+    assert both.card.probes > plain.card.probes
+    assert both.card.probes_against >= both.card.probes
+    best_mk = exact_best(VECTORS_ND, np.zeros(COUNT, np.float32), sayings_bw, 10)
+    shares = [
+        np.isin(best_k, both.search(each_w, 1000)).mean() for best_k, each_w in zip(best_mk, sayings_bw, strict=True)
+    ]
+    assert np.mean(shares) >= ENOUGH_OF_SAYINGS
 
 
 def test_what_went_is_not_found_and_is_not_missed_when_recall_is_measured() -> None:

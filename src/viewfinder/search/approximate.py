@@ -46,8 +46,10 @@ TRAINED_ON, ROUNDS = 64, 10
 COMPARED_AT_ONCE = 1024
 """Pictures whose nearest lists are found at once: their products stay in the processor's cache."""
 
-ENOUGH_RECALL = 0.98
-"""The share of the ten best pictures that an index must find on the queries on which its number of lists is chosen."""
+ENOUGH_RECALL, ENOUGH_OF_SAYINGS = 0.98, 0.95
+"""The share of the ten best pictures that an index must find on the queries on which its number of lists is chosen, and
+on sayings: most of these hold for no picture, so that the best lie far apart. What people write of pictures is between
+both: of a million it finds 0.949 by the first alone, 0.978 by both."""
 
 PROBES_STEP = 1.4
 """Each number of lists tried is this many times the one before."""
@@ -112,12 +114,14 @@ class Queries:
         against_m: in which of them something counts against pictures.
         kind: of what they are made: "captions", "words", "sayings" or "pictures".
         added_m: which are like the pictures that were added last; None: that is not asked.
+        sayings_bw: what people may say to any library, on which the number of lists is chosen as well; None: nothing.
     """
 
     vectors_mw: Float32[np.ndarray, "m w"]
     against_m: Bool[np.ndarray, " m"]
     kind: str
     added_m: Bool[np.ndarray, " m"] | None = None
+    sayings_bw: Float32[np.ndarray, "b w"] | None = None
 
     def __len__(self) -> int:
         return len(self.vectors_mw)
@@ -142,6 +146,7 @@ class Queries:
             np.concatenate([self.against_m, added.against_m]),
             self.kind,
             np.arange(len(self) + len(added)) >= len(self),
+            self.sayings_bw,
         )
 
 
@@ -322,6 +327,10 @@ def build_index(
     probes, probes_against = (
         _choose_probes(made, queries, best_mk, chooses_m & (queries.against_m == against)) for against in (False, True)
     )
+    if (sayings_bw := queries.sayings_bw) is not None:
+        best_bk = exact_best(matrix_nd, background_n, sayings_bw, min(MEASURED_AT, count))
+        for_sayings = _find_fewest(made, [(sayings_bw, best_bk)], ENOUGH_OF_SAYINGS)
+        probes, probes_against = max(probes, for_sayings), max(probes_against, for_sayings)
     card = IndexCard(count, lists, probes, probes_against, 0.0, 0.0, (0, queries.kind))
     found = ApproximateIndex(made, encode_ids(ids), card)
     found.card = _measure(found, queries, best_mk, ~chooses_m)
@@ -367,10 +376,20 @@ def _choose_probes(
 ) -> int:
     """The fewest lists with which the queries that choose find enough, those of either kind of picture."""
     groups = [chosen_m for group_m in queries.split() if (chosen_m := chooses_m & group_m).any()]
+    return _find_fewest(lists, [(queries.vectors_mw[one_m], best_mk[one_m]) for one_m in groups], ENOUGH_RECALL)
+
+
+def _find_fewest(
+    lists: Lists,
+    groups: Sequence[tuple[Float32[np.ndarray, "m w"], Int64[np.ndarray, "m k"]]],
+    enough: float,
+) -> int:
+    """The fewest lists with which every group of queries, each with its best pictures, finds enough of them."""
 
     def suffice(probes: int) -> bool:
-        found = (_recalls(lists, queries.vectors_mw[group_m], best_mk[group_m], probes) for group_m in groups)
-        return all(float(share_m.mean()) >= ENOUGH_RECALL for share_m in found)
+        return all(
+            float(_recalls(lists, vectors_mw, best_mk, probes).mean()) >= enough for vectors_mw, best_mk in groups
+        )
 
     probes = 1
     while probes < lists.index.nlist and not suffice(probes):

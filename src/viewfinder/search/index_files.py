@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from jaxtyping import Float, Int64, Shaped
+from jaxtyping import Float, Float32, Int64, Shaped
 
 from viewfinder.encoders.base import to_file_name
 from viewfinder.search.gallery import Gallery
@@ -55,6 +55,9 @@ MIN_RECALL = 0.96
 
 At least `approximate.ENOUGH_RECALL` is aimed at when it is built, and measured with an error of 0.005.
 """
+
+SAYINGS = 100
+"""Sayings on which the number of lists is chosen."""
 
 QUERIES = 400
 """Texts on which an index is measured; half of them choose how many lists are looked into."""
@@ -320,11 +323,20 @@ def queries_like(gallery: Gallery, of_k: Int64[np.ndarray, " k"] | None = None, 
         beside = gallery.measures.scale.pictures / gallery.measures.scale.words  # as `express_query` weighs pictures
         vectors_md = vectors_md + beside * weight_m[:, None] * pictures_kd[said_m]
         vectors_md += AGAINST * against_m[:, None] * unwanted_kd[said_m]
-        return Queries(with_background(vectors_md, np.full(len(said_m), -1.0, np.float32)), against_m, kind)
+        said_mw = with_background(vectors_md, np.full(len(said_m), -1.0, np.float32))
+        return Queries(said_mw, against_m, kind, sayings_bw=_sample_sayings(gallery))
     moved_kd = np.random.default_rng(0).normal(scale=0.5 / np.sqrt(pictures_kd.shape[1]), size=pictures_kd.shape)
     against_m = np.arange(len(rows_k)) % len(BESIDE) == 2
     moved_kd += AGAINST * against_m[:, None] * unwanted_kd
     return Queries(with_background(pictures_kd + moved_kd, np.zeros(len(rows_k), np.float32)), against_m, "pictures")
+
+
+def _sample_sayings(gallery: Gallery) -> Float32[np.ndarray, "b w"]:
+    """Sayings of all kinds as an index reads them: comparing them with all pictures takes its time."""
+    from viewfinder.search.approximate import with_background
+
+    sayings_bd = gallery.measures.sayings_bd[sample_rows(len(gallery.measures.sayings_bd), SAYINGS)]
+    return with_background(sayings_bd, np.full(len(sayings_bd), -1.0, np.float32))
 
 
 def choose_sayings(likeness_kb: Float[np.ndarray, "k b"]) -> Int64[np.ndarray, "k 2"]:
