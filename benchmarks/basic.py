@@ -65,6 +65,10 @@ CHOSEN_ON = {"products": PRODUCTS[:3], "photographs": (ALONE, DESCRIBED)}
 """Columns whose validation dialogues choose a form; next to nothing is found in rollback and combination."""
 
 SYSTEMS = ("composer", "clip-ti")
+LAST_ALONE = "composer, last turn alone"
+ROWS = (*SYSTEMS, LAST_ALONE)
+"""What is measured beside the method, which itself reads the last turn of a picture and forgets what was before it."""
+
 PHOTOGRAPHS = 400
 """Photographs that are looked for, taken evenly."""
 
@@ -257,14 +261,28 @@ def ask(task: Task, gallery: Gallery, encoder: RememberingEncoder) -> Asked:
     target_q = np.array([place[gallery.row(name)] for name in wanted])
     ends_q = np.cumsum([len(dialogue.turns) for dialogue in task.dialogues]) - 1
     found = [score_task(task, gallery, force_pictures(load_system(system))) for system in SYSTEMS]
+    whole = [hits(one.scores_qn[ends_q], target_q, one.out_qn[ends_q]) for one in found]
+    out_qn = found[0].out_qn[ends_q]
+    composer = force_pictures(load_system("composer"))
+    alone = hits(score_task(keep_last_turns(task), gallery, composer).scores_qn, target_q, out_qn)
     return Asked(
         matrix_nd[[gallery.row(picture) for picture, _ in last]],
         unit_rows(np.asarray(encoder.words([text for _, text in last]), np.float64)),
         matrix_nd[ranked_n],
         target_q,
-        found[0].out_qn[ends_q],
-        np.stack([hits(one.scores_qn[ends_q], target_q, one.out_qn[ends_q]) for one in found]),
+        out_qn,
+        np.stack([*whole, alone]),
     )
+
+
+def keep_last_turns(task: Task) -> Task:
+    """The task with dialogues of one turn, which does not look back."""
+    last = [one.turns[-1] for one in task.dialogues]
+    kept = [replace(turn, turn=None) if isinstance(turn, Like) else turn for turn in last]
+    dialogues = tuple(
+        replace(one, turns=(turn,), targets=one.targets[-1:]) for one, turn in zip(task.dialogues, kept, strict=True)
+    )
+    return replace(task, dialogues=dialogues)
 
 
 def read_asked(name: str, part: Part, work: Path, data: Path, encoder: RememberingEncoder) -> Iterator[Asked]:
@@ -391,7 +409,7 @@ def find(some: Sequence[Asked], corpora: Corpora, form: Form) -> Float[np.ndarra
 def figures(some: Sequence[Asked], corpora: Corpora, rows: Mapping[str, Form]) -> dict[str, Any]:
     """Every row of a column, with its difference to the composer."""
     alone_sc = np.concatenate([one.hits_sq for one in some], axis=1)
-    found = dict(zip(SYSTEMS, alone_sc, strict=True)) | {name: find(some, corpora, form) for name, form in rows.items()}
+    found = dict(zip(ROWS, alone_sc, strict=True)) | {name: find(some, corpora, form) for name, form in rows.items()}
     return {
         "dialogues": alone_sc.shape[1],
         "pictures": sorted({len(one.library_nd) for one in some}),

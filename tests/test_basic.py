@@ -11,6 +11,7 @@ from basic import (
     expand,
     find_directions,
     fuse,
+    keep_last_turns,
     list_forms,
     normalise,
     project,
@@ -20,6 +21,8 @@ from basic import (
 )
 
 from viewfinder.conversation import Like, Say
+from viewfinder.evaluation import Task
+from viewfinder.evaluation.plan import SearchDialogue
 
 UNIT = np.eye(2)
 CORPORA = Corpora(things_td=np.array([[1.0, 0.0], [0.0, 1.0]]), looks_ld=np.array([[0.0, 1.0], [0.6, 0.8]]))
@@ -85,12 +88,18 @@ def test_the_last_picture_is_read_with_what_was_said_since_the_one_before() -> N
     assert read_last([Like("1.jpg", "is red"), Like("2.jpg", "is blue")]) == ("2.jpg", "is blue")
 
 
+def test_a_last_turn_alone_looks_at_no_turn_before_it() -> None:
+    dialogue = SearchDialogue("0", "c", (Like("a", "is red"), Like("b", "is blue", turn=1)), targets=("b", "c"))
+    task = keep_last_turns(Task("mai", "rollback", "val", ("a", "b", "c"), (dialogue,), ("R@10",)))
+    assert task.dialogues == (SearchDialogue("0", "c", (Like("b", "is blue"),), targets=("c",)),)
+
+
 def test_the_form_that_finds_most_is_chosen_and_of_equals_the_first() -> None:
     random = np.random.default_rng(0)
     library_nd = random.standard_normal((30, 2))
     library_nd /= np.linalg.norm(library_nd, axis=1, keepdims=True)
     asked = Asked(
-        library_nd[:5], library_nd[5:10], library_nd, np.arange(10, 15), np.zeros((5, 30), bool), np.zeros((2, 5))
+        library_nd[:5], library_nd[5:10], library_nd, np.arange(10, 15), np.zeros((5, 30), bool), np.zeros((3, 5))
     )
     found = [asked.find(CORPORA, form).mean() for form in list_forms()]
     assert choose_form([[asked]], CORPORA) == list_forms()[int(np.argmax(found))]
