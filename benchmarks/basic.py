@@ -182,7 +182,8 @@ def score(
     directions_kd = find_directions(things_td, looks_ld, form.against, form.components) if form.components else None
 
     def compare(rows_qd: Float[np.ndarray, "q d"]) -> Float[np.ndarray, "q n"]:
-        return (rows_qd if directions_kd is None else project(rows_qd, directions_kd)) @ library_nd.T
+        kept_qd = rows_qd if directions_kd is None else project(rows_qd, directions_kd)
+        return np.asarray(kept_qd @ library_nd.T)
 
     if form.expansion:
         pictures_qd = expand(pictures_qd, library_nd, compare(pictures_qd), form.expansion)
@@ -191,7 +192,7 @@ def score(
         alike_qn = normalise(alike_qn, float(compare(library_nd).min()))
         fits_qn = normalise(fits_qn, float((np.concatenate([things_td, looks_ld]) @ library_nd.T).min()))
     if not form.multiplied:
-        return alike_qn + fits_qn
+        return np.asarray(alike_qn + fits_qn)
     return fuse(np.maximum(alike_qn, 0), np.maximum(fits_qn, 0), form.harris)
 
 
@@ -202,7 +203,9 @@ def read_corpora(encoder: StarterEncoder) -> Corpora:
     """Words that the project has: all tags, and the encoder's vocabulary, each word of it beside its nearest tag."""
     things, looks = list_tags(things=True), list_tags(things=False)
     known = Corpora(unit_rows(encoder.words(things)), unit_rows(encoder.words(looks)))
-    others = [word for word in encoder.vocabulary.words if word not in {*things, *looks}]
+    vocabulary = encoder.vocabulary
+    assert vocabulary is not None, "the starter has one"
+    others = [word for word in vocabulary.words if word not in {*things, *looks}]
     return split_words(unit_rows(encoder.words(others)), known)
 
 
