@@ -32,6 +32,7 @@ from claims import Judged, judge_claims, read_claims
 from freshness import RESULTS, ROOT, check_freshness, read_overdue, stale_figures
 from measuring import read_figures
 from report_any_encoder import encoder_parts
+from report_basic import basic_parts
 from report_capacity import capacity_parts, capacity_plot
 from report_claims import claim_parts, claims_plot, few_seeds
 from report_conversations import conversation_parts, conversations_plot, short_rows
@@ -104,6 +105,7 @@ def make_parts(results: dict[str, dict[str, Any]], judged: Sequence[Judged]) -> 
         **photograph_talk_parts(results["talking"]),
         **side_by_side_parts(results["side_by_side"]),
         **fusion_parts(results["fusion"]),
+        **basic_parts(results["basic"]),
         **conversation_parts(results["conversations"]),
         **capacity_parts(results["capacity"]),
         **sharded_parts(results["sharded"]),
