@@ -7,12 +7,12 @@ import onnx
 import pytest
 from onnx import parser
 
-from viewfinder.search.index_files import MIN_INDEXED
 from viewfinder.search.kernels import dot_scores
 from viewfinder.search.parts import contrast_scores
 from viewfinder.store import half_rows
 from viewfinder.store.half_rows import (
     CONVERTED_AT_ONCE,
+    HALF_FROM,
     HALF_TO_SINGLE,
     MIN_CONVERTED,
     SHARED_OUT,
@@ -74,9 +74,9 @@ def test_only_rows_in_half_precision_are_wrapped() -> None:
 
 def test_half_precision_is_kept_where_an_index_can_be_made_and_pays(monkeypatch: pytest.MonkeyPatch) -> None:
     for is_there, size, kept in (
-        (True, MIN_INDEXED, np.float16),
-        (True, MIN_INDEXED - 1, np.float32),
-        (False, MIN_INDEXED, np.float32),
+        (True, HALF_FROM, np.float16),
+        (True, HALF_FROM - 1, np.float32),
+        (False, HALF_FROM, np.float32),
     ):
         monkeypatch.setattr(half_rows, "find_spec", lambda name, is_there=is_there: name if is_there else None)
         assert find_kept_type(size) == kept

@@ -24,7 +24,8 @@ from viewfinder.metrics import rank_bounds, score_bounds
 from viewfinder.query import Query, RegionSpace, ResolvedTurn
 from viewfinder.retrievers import AnsweringRetriever, Retriever
 from viewfinder.search.gallery import Gallery
-from viewfinder.search.region_scores import TIE, RegionBlock, query_vector_scores, rank_fusion
+from viewfinder.search.kernels import TIE
+from viewfinder.search.region_scores import RegionBlock, query_vector_scores, rank_fusion
 from viewfinder.search.regions import find_block
 from viewfinder.search.scores import express_query, score_all, sum_plain_parts
 from viewfinder.session.resolve import resolve_turn

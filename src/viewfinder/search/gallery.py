@@ -23,7 +23,6 @@ from viewfinder.pictures.facts.model import MACHINE_NAMES
 from viewfinder.query import Collection, LikelihoodRatios, Reads, RegionSpace, SentenceEncoder
 from viewfinder.search.measures import Measures
 from viewfinder.search.raw_vectors import Companion, RawVectors, check_fits
-from viewfinder.search.written_words import WrittenWords
 from viewfinder.store.snapshot import Snapshot
 
 if TYPE_CHECKING:  # few collections are large, or lie on several machines
@@ -31,6 +30,7 @@ if TYPE_CHECKING:  # few collections are large, or lie on several machines
     from viewfinder.search.products import Products
     from viewfinder.search.region_scores import RegionBlock
     from viewfinder.search.shard_scores import Shards
+    from viewfinder.search.written_words import WrittenWords
 
 MAX_RATIO_BYTES = 64 << 20
 """Bytes of the numbers that are kept of answers and texts: at 50,000 pictures those of 320 answers, or of far more
@@ -72,7 +72,7 @@ class Gallery:
         self.matches_words = match_words
         self.memory = ByteCache(MAX_RATIO_BYTES)
         self.measures = Measures(snapshot, encoder)
-        self.written = WrittenWords(snapshot, encoder, self.memory) if match_words else None
+        self.written = _read_written(snapshot, encoder, self.memory) if match_words else None
         self.indexed: IndexedPictures | None = None
         self.companion: Companion | None = None
         self.shards: Shards | None = None
@@ -194,3 +194,9 @@ class Gallery:
         return SentenceEncoder(
             encoder.sentences_version, lambda texts: check_texts(encoder.sentences(texts), texts, encoder)
         )
+
+
+def _read_written(snapshot: Snapshot, encoder: Encoder, memory: ByteCache) -> WrittenWords:
+    from viewfinder.search.written_words import WrittenWords  # where systems are compared, nothing is looked up
+
+    return WrittenWords(snapshot, encoder, memory)

@@ -13,6 +13,9 @@ from jaxtyping import Bool, Float, Float32, Int64
 
 from viewfinder.store.half_rows import HalfRows
 
+TIE = 1e-6
+"""Scores that differ by less count as equal: a matrix product gives equal vectors scores a few float32 steps apart."""
+
 TOGETHER = 64
 """Rows of one matrix product; a shard of a library begins with such a block."""
 

@@ -14,7 +14,6 @@ from viewfinder.query import NOTHING_MORE, Picture, Predictor, RawPictures, Read
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.parts import vocabulary_vectors
 from viewfinder.search.raw_vectors import best_labels, check_fits, name_labels
-from viewfinder.search.regions import find_block
 from viewfinder.store.snapshot import Snapshot
 
 
@@ -29,6 +28,8 @@ def read_picture(gallery: Gallery, picture_id: str, reads: Reads = NOTHING_MORE)
     if reads.words:
         vectors |= _describe(gallery, reads, _find_described(gallery, picture_id, row, reads))
     if space is not None and reads.named == "own":
+        from viewfinder.search.regions import find_block  # few systems have vectors of their own
+
         vectors["own"] = find_block(gallery, space).vectors(np.array([row]))[0]
     seen = {}
     if reads.predictor is not None:

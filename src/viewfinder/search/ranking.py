@@ -15,9 +15,9 @@ from viewfinder.query import Query, Ratios
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.hits import Hit, PicturePath
 from viewfinder.search.judging import judge_texts
+from viewfinder.search.kernels import TIE
 from viewfinder.search.near_scores import NearScores
 from viewfinder.search.own_scale import OwnJudgement
-from viewfinder.search.region_scores import TIE
 from viewfinder.search.scores import MIN_SORTED, Scores, express_query, score_all
 from viewfinder.search.turn_scores import score_deeper, score_turn
 from viewfinder.search.verdicts import (

@@ -21,6 +21,7 @@ from jaxtyping import Float, Float32, Int, UInt8
 
 from viewfinder.encoders.onnx import inference_session
 from viewfinder.processors import share_out
+from viewfinder.search.kernels import TIE
 
 TILE = 64
 """Pictures per tile. Files hold this layout, so those written with one value cannot be read with another."""
@@ -399,7 +400,3 @@ def _integer_product() -> Any:
 
 INTEGER_PRODUCT = Path(__file__).with_name("integer_product.onnx")
 """One `MatMulInteger`, which tests/search/test_region_scores.py spells out."""
-
-
-TIE = 1e-6
-"""Scores that differ by less count as equal: a matrix product gives equal vectors scores a few float32 steps apart."""

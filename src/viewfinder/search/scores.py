@@ -26,7 +26,6 @@ from viewfinder.query import (
 from viewfinder.search.gallery import MAX_KEPT_PICTURES, Gallery
 from viewfinder.search.kernels import best_rows, dot_scores, top_k
 from viewfinder.search.parts import RIVAL_TEMPERATURE, contrast_scores, vocabulary_likeness, vocabulary_vectors
-from viewfinder.search.regions import find_block
 from viewfinder.search.verdicts import CROWD, Spread
 from viewfinder.store.half_rows import HalfRows, take_rows
 
@@ -100,11 +99,13 @@ def score_all(
         total_n = score_parts(gallery, query)
     elif query.compare == "rank_fusion" and query.parts:
         from viewfinder.search.late_interaction import region_shares
+        from viewfinder.search.regions import find_block
 
         adds_pn = region_shares(query, query.space, find_block(gallery, query.space))
         total_n = adds_pn.sum(axis=0)
     elif query.parts:
         from viewfinder.search.late_interaction import late_scores
+        from viewfinder.search.regions import find_block
 
         open_n = ~excluded_n if allowed_n is None else allowed_n & ~excluded_n
         block = find_block(gallery, query.space)

@@ -12,7 +12,6 @@ from viewfinder.query import RegionSpace, SentenceEncoder
 from viewfinder.questioners import Candidates, PictureProjection
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.ranking import Ranking
-from viewfinder.search.regions import find_block
 from viewfinder.session.chances import find_chances_at
 from viewfinder.store.rows import FACTS
 from viewfinder.wording.replies import is_dont_know
@@ -94,4 +93,6 @@ class GalleryLookup:
         space = RegionSpace(
             name, version, lambda raw: projection.project(raw.whole_ng)[:, None], 1, width, reads_regions=False
         )
+        from viewfinder.search.regions import find_block  # few questioners ask for a space of their own
+
         return find_block(self._gallery, space).vectors(self._rows_c)[:, 0]

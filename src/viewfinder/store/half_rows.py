@@ -36,7 +36,7 @@ MIN_CONVERTED = 16_384
 """Numbers that ONNX Runtime is asked to convert: numpy has fewer done before it is called."""
 
 HALF_TO_SINGLE = Path(__file__).with_name("half_to_single.onnx")
-"""One `Cast`, which tests/store/test_half_rows.py spells out."""
+"""One node, which tests/store/test_half_rows.py spells out."""
 
 
 class HalfRows:

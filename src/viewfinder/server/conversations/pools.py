@@ -36,7 +36,6 @@ from viewfinder.retrievers.replies import check_reads
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.picture_reading import predict_attributes
 from viewfinder.search.raw_vectors import best_labels, name_labels
-from viewfinder.search.regions import find_block
 from viewfinder.server.conversations.schemas import MAX_LEANING, PictureAttribute, PictureAttributes, SessionIn
 from viewfinder.server.pictures.schemas import QuestionerInfo, Questioners, RetrieverInfo, Retrievers
 from viewfinder.server.problems import Problem, not_found
@@ -141,6 +140,8 @@ class RetrieverPool:
 
             def make() -> None:
                 try:
+                    from viewfinder.search.regions import find_block  # few people choose such a system
+
                     find_block(gallery, space)
                     self._prepared[name] = gallery
                 except Exception as error:

@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from viewfinder.errors import BadInput, LibraryBusy, ViewfinderError
 from viewfinder.plugins import find_fault
-from viewfinder.search.regions import find_block
 from viewfinder.server.redaction import hide_paths, to_unicode
 from viewfinder.session.evidence import warm_gallery
 from viewfinder.stopping import Stopped
@@ -107,7 +106,7 @@ class JobWorker:
         Not by asyncio's own call: uvloop forks, whereupon OpenBLAS ends its threads in this process, and a search that
         is multiplying just then waits for them forever. `subprocess` does not fork (it uses vfork).
 
-        Its output is not read by `connect_read_pipe` either: uvloop closes the pipe's descriptor, and then the pipe,
+        Its output is not read by connect_read_pipe either: uvloop closes the pipe's descriptor, and then the pipe,
         which closes the same number again. By then another thread may have opened a file that got this number.
         """
         process = subprocess.Popen(
@@ -289,6 +288,8 @@ def _warm(library: Library, space: RegionSpace | None = None) -> None:
         gallery = library.gallery()
         warm_gallery(gallery)
         if space is not None:
+            from viewfinder.search.regions import find_block  # not in the server, which runs none of this
+
             find_block(gallery, space)
 
 
