@@ -120,9 +120,7 @@ def test_a_class_or_an_object_is_as_good_as_a_name() -> None:
 
 def test_an_unknown_name_is_answered_with_ours_and_theirs(offer: Offer) -> None:
     offer(mine="Mine")
-    with pytest.raises(
-        UnknownName, match=r"no retriever is called 'mien'; there are: chatir.*mai, mine, one, plugir"
-    ):
+    with pytest.raises(UnknownName, match=r"no retriever is called 'mien'; there are: chatir.*mai, mine, one, plugir"):
         load_retriever("mien")
 
 

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from jaxtyping import Bool, Float32, Int64
 
 from viewfinder.search import indexed_pictures
@@ -24,7 +26,7 @@ from viewfinder.search.approximate import (
     save_index,
     with_background,
 )
-from viewfinder.search.indexed_pictures import IndexedPictures, split_layers, spread_rows
+from viewfinder.search.indexed_pictures import IndexedPictures, find_rows, split_layers, spread_rows
 from viewfinder.search.samples import Moments
 
 faiss = pytest.importorskip("faiss", reason="the extra `scale` is not installed")
@@ -244,6 +246,24 @@ def test_lists_are_looked_into_until_sayings_that_hold_for_no_picture_find_enoug
         np.isin(best_k, both.search(each_w, 1000)).mean() for best_k, each_w in zip(best_mk, sayings_bw, strict=True)
     ]
     assert np.mean(shares) >= ENOUGH_OF_SAYINGS
+
+
+IDS_OF_ROWS = st.lists(st.integers(0, 60), unique=True, max_size=40)
+
+
+@given(IDS_OF_ROWS, IDS_OF_ROWS, st.booleans(), st.sampled_from([1, 3, 5000]), st.sampled_from([1, 4, 4096]))
+def test_rows_are_found_whatever_came_went_or_moved(
+    rows: list[int], slots: list[int], are_sorted: bool, runs: int, ahead: int
+) -> None:
+    if are_sorted:  # as a snapshot that was made anew is, and an index of one
+        rows, slots = sorted(rows), sorted(slots)
+    place = {number: row for row, number in enumerate(rows)}
+    ids_n, ids_s = (np.array([f"{number:03}" for number in some], "S3") for some in (rows, slots))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(indexed_pictures, "MAX_RUNS", runs)
+        patch.setattr(indexed_pictures, "LOOKED_AHEAD", ahead)
+        patch.setattr(indexed_pictures, "COMPARED_AT_ONCE", 2)
+        assert find_rows(ids_n, ids_s).tolist() == [place.get(number, -1) for number in slots]
 
 
 def test_what_went_is_not_found_and_is_not_missed_when_recall_is_measured() -> None:

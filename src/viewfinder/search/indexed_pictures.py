@@ -22,6 +22,10 @@ SCANNED = 30_000
 COMPARED_AT_ONCE = 65_536
 """Ids that are compared at once."""
 
+LOOKED_AHEAD, MAX_RUNS = 4096, 5000
+"""Ids among which a run goes on after some that came or went, and how many runs are followed before the rest is
+sorted."""
+
 GOLDEN = (math.sqrt(5) - 1) / 2
 """The number whose multiples are spread most evenly."""
 
@@ -61,18 +65,8 @@ class IndexedPictures:
         self.index = index
         self.size = len(index)
         ids_n = encode_ids(ids)
-        begins_alike = len(ids_n) >= self.size and are_equal(ids_n[: self.size], index.ids_s)
-        self._is_alike = begins_alike and len(ids_n) == self.size
-        if begins_alike:  # as long as pictures were only added
-            self.row_s = np.arange(self.size)
-        else:
-            order_n = np.argsort(ids_n, kind="stable")  # the last rows of a snapshot that grew are out of order
-            place_s = np.minimum(np.searchsorted(ids_n, index.ids_s, sorter=order_n), max(len(ids_n) - 1, 0))
-            row_s = order_n[place_s]
-            self.row_s = np.where(ids_n[row_s] == index.ids_s, row_s, -1)
-        if begins_alike:
-            self.gone, self.lacking_k = 0, np.arange(self.size, len(ids_n))
-            return
+        self.row_s = find_rows(ids_n, index.ids_s)
+        self._is_alike = len(ids_n) == self.size and bool((self.row_s == np.arange(self.size)).all())
         self.gone = int((self.row_s < 0).sum())
         known_n = np.zeros(len(ids_n), bool)
         known_n[self.row_s[self.row_s >= 0]] = True
@@ -120,16 +114,57 @@ class IndexedPictures:
         return np.unique(np.concatenate(found))
 
 
+def find_rows(ids_n: Shaped[np.ndarray, " n"], ids_s: Shaped[np.ndarray, " s"]) -> Int64[np.ndarray, " s"]:
+    """The row of each id of `ids_s` among `ids_n`, -1 where it is not there; no id is twice on either side.
+
+    As a rule the same ids stand in the same order, and some have come or gone between them: runs of equal ones are
+    compared as bytes, which of ten million takes a tenth of the time of sorting them, and the rest is looked up.
+    """
+    row_s = np.full(len(ids_s), -1, np.int64)
+    others_n, others_s = list[slice](), list[slice]()
+    row = slot = 0
+    for _ in range(MAX_RUNS):
+        run = count_alike(ids_n[row:], ids_s[slot:])
+        row_s[slot : slot + run] = np.arange(row, row + run)
+        row, slot = row + run, slot + run
+        if row == len(ids_n) or slot == len(ids_s):
+            break
+        come = np.flatnonzero(ids_n[row : row + LOOKED_AHEAD] == ids_s[slot])
+        gone = np.flatnonzero(ids_s[slot : slot + LOOKED_AHEAD] == ids_n[row])
+        if len(come) and (not len(gone) or come[0] <= gone[0]):
+            others_n.append(slice(row, row := row + int(come[0])))
+        elif len(gone):
+            others_s.append(slice(slot, slot := slot + int(gone[0])))
+        else:  # one went where another came
+            others_n.append(slice(row, row := row + 1))
+            others_s.append(slice(slot, slot := slot + 1))
+    rows_k, slots_k = (
+        np.concatenate([np.arange(some.start, some.stop) for some in others])
+        for others in ((*others_n, slice(row, len(ids_n))), (*others_s, slice(slot, len(ids_s))))
+    )
+    if len(rows_k) and len(slots_k):
+        rows_k = rows_k[np.argsort(ids_n[rows_k], kind="stable")]
+        place_k = np.minimum(np.searchsorted(ids_n[rows_k], ids_s[slots_k]), len(rows_k) - 1)
+        found_k = rows_k[place_k]
+        row_s[slots_k] = np.where(ids_n[found_k] == ids_s[slots_k], found_k, -1)
+    return row_s
+
+
+def count_alike(ids_n: Shaped[np.ndarray, " n"], other_m: Shaped[np.ndarray, " m"]) -> int:
+    """How many ids from the first on are the same on both sides."""
+    count = min(len(ids_n), len(other_m))
+    for start in range(0, count, COMPARED_AT_ONCE):
+        block = slice(start, min(start + COMPARED_AT_ONCE, count))
+        if not are_equal(ids_n[block], other_m[block]):
+            return start + int((ids_n[block] != other_m[block]).argmax())
+    return count
+
+
 def are_equal(ids_n: Shaped[np.ndarray, " n"], other_n: Shaped[np.ndarray, " n"]) -> bool:
     """Whether these are the same ids, as many on either side; as bytes they are compared ten times as fast."""
-    starts = range(0, len(ids_n), COMPARED_AT_ONCE)
-    pairs = ((ids_n[start : start + COMPARED_AT_ONCE], other_n[start : start + COMPARED_AT_ONCE]) for start in starts)
     if ids_n.dtype != other_n.dtype:
-        return all(bool((one == other).all()) for one, other in pairs)
-    return all(
-        np.array_equal(np.ascontiguousarray(one).view(np.uint8), np.ascontiguousarray(other).view(np.uint8))
-        for one, other in pairs
-    )
+        return bool((ids_n == other_n).all())
+    return np.array_equal(np.ascontiguousarray(ids_n).view(np.uint8), np.ascontiguousarray(other_n).view(np.uint8))
 
 
 def spread_rows(size: int, count: int) -> Int64[np.ndarray, " k"]:

@@ -90,7 +90,14 @@ class PackedIds(Sequence[str]):
 
 def _encode_piece(ends_p: np.ndarray, content: memoryview) -> Shaped[np.ndarray, " p"]:
     """The texts of one piece as an array of bytes."""
-    widths = np.unique(np.diff(ends_p))
-    if len(widths) == 1 and widths[0] > 0:
-        return np.frombuffer(content, f"S{widths[0]}", len(ends_p) - 1, int(ends_p[0]))
-    return np.asarray([bytes(content[start:end]) for start, end in pairwise(ends_p.tolist())], dtype=np.bytes_)
+    widths_p = np.diff(ends_p)
+    width = int(widths_p.max())
+    if width > 0 and width == widths_p.min():
+        return np.frombuffer(content, f"S{width}", len(widths_p), int(ends_p[0]))
+    # Texts stand one after the other, so that their bytes fill the rows of a table, each up to the text's end.
+    letters, table_pw = np.frombuffer(content, np.uint8), np.zeros((len(widths_p), max(width, 1)), np.uint8)
+    for start in range(0, len(widths_p), AT_ONCE):
+        block = slice(start, min(start + AT_ONCE, len(widths_p)))
+        is_text_bw = np.arange(table_pw.shape[1]) < widths_p[block, None]
+        table_pw[block][is_text_bw] = letters[ends_p[block.start] : ends_p[block.stop]]
+    return table_pw.view(f"S{table_pw.shape[1]}")[:, 0]
