@@ -83,9 +83,13 @@ def large_table(large: dict[str, Any]) -> list[str]:
         ["index made in (processor)", "30 min", f"{index['made_s'] / 60:.0f} min ({index['made_cpu_s'] / 60:.0f})"],
         ["opening, ready for a turn (processor)", "3 s", f"{ready['s']:.1f} s ({ready['cpu_s']:.1f})"],
         *(
-            ["a thousand more: stored and visible", "5 s", f"{each['stored_s'] + each['shown_s']:.1f} s"]
-            for each in added[-1:]
+            [f"a thousand more: stored and visible{again}", "5 s", f"{each['stored_s'] + each['shown_s']:.1f} s"]
+            for each, again in zip(added, (", the first that a process adds", ", those after"), strict=True)
         ),
+        [
+            "first snapshot, private memory", "4 GB",
+            f"{large['snapshot']['most_private_MB'] / 1000:.1f} GB, {large['snapshot']['s']:.0f} s",
+        ],
     ]  # fmt: skip
     return [*format_table(["", "aim", "measured"], rows), "", machine_line(large["machine"])]
 
