@@ -15,6 +15,8 @@ from viewfinder.server.pages import LOCALES
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from playwright.sync_api import APIResponse, Route
+
     from tests.server.page.conftest import AlbumOf, Open, Person, Photos, Server, Watched
 
 LOOKS: dict[str, dict[str, Any]] = {
@@ -285,6 +287,33 @@ def test_a_wrong_address_has_a_page_with_a_way_home(
         assert album.against == {}
         person.page.get_by_role("link", name="To the pictures").click()
         person.tiles.first.wait_for()
+
+
+def test_what_was_refused_before_somebody_logged_in_is_asked_for_again_and_nobody_logs_in_twice(
+    guarded: tuple[Server, dict[str, str]], open_page: Open, watched: Watched
+) -> None:
+    watched.expected = ("401",)
+    server, tokens = guarded
+    page = open_page(at=server).page
+    page.get_by_role("textbox", name="Token").wait_for()
+    held: list[tuple[Route, APIResponse]] = []
+
+    def hold_the_first(route: Route) -> None:
+        if held:
+            route.continue_()
+        else:
+            held.append((route, route.fetch()))
+
+    page.route("**/api/v1/retrievers", hold_the_first)
+    page.reload()
+    page.get_by_role("textbox", name="Token").fill(tokens["reader"])
+    page.get_by_role("button", name="Go on").click()
+    page.locator("vf-grid .tile").first.wait_for()
+    [(route, refused)] = held
+    assert refused.status == 401
+    with page.expect_response(lambda answer: answer.url.endswith("/retrievers") and answer.ok):
+        route.fulfill(response=refused)
+    expect(page.get_by_role("textbox", name="Token")).to_be_hidden()
 
 
 def test_with_a_token_that_may_only_read_one_talks_finds_and_logs_out(

@@ -30,6 +30,9 @@ export class Unreachable extends Error {}
 /** @type {() => Promise<void>} */
 let login = () => Promise.reject(new Error("no login"));
 
+/** How often that was done: what was refused before is asked for again, and nobody logs in twice for it. */
+let logins = 0;
+
 /** Says how to get a token from the user when one is wanted; the request is then made again.
  * @param {() => Promise<void>} ask */
 export function onUnauthorized(ask) {
@@ -45,6 +48,7 @@ export const newKey = () => Array.from(crypto.getRandomValues(new Uint8Array(16)
 /** The JSON of an answer (null where there is none). Throws Problem, Unreachable, or an AbortError.
  * @param {string} method @param {string} path below /api/v1 @param {Given} [given] @returns {Promise<any>} */
 export async function request(method, path, given = {}) {
+  const before = logins;
   const sent = {
     method,
     signal: given.signal,
@@ -60,7 +64,7 @@ export async function request(method, path, given = {}) {
     ({ response, text } = await reach(address(path, given.query), sent));
   }
   if (response.status === 401 && path !== "/login") {
-    await login();
+    if (before === logins) await login().then(() => { logins = before + 1; });
     return request(method, path, given);
   }
   const json = (response.headers.get("content-type") ?? "").includes("json");

@@ -26,6 +26,7 @@ class WorldMap extends HTMLElement {
   /** The middle of what is shown, and how many degrees it is wide. */
   #view = { latitude: 20, longitude: 0, width: 360 };
   #asked = "";
+  #marked = "";
   #isPlaced = false;
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #reading;
@@ -146,10 +147,15 @@ class WorldMap extends HTMLElement {
     this.#place();
   }
 
-  /** Marks of this part of the map; the one that had the focus keeps it. */
+  /** Marks of this part of the map; the one that had the focus keeps it. Where they are the same as before, they are left
+   * as they are: a click that has begun on one would meet nothing. */
   #mark() {
     const focused = /** @type {HTMLElement | null} */ (document.activeElement)?.dataset?.picture;
-    fill(this.marks, ...this.#clusters.slice(0, 200).map((cluster) => {
+    const clusters = this.#clusters.slice(0, 200);
+    const marked = JSON.stringify(clusters);
+    if (marked === this.#marked) return this.#place();
+    this.#marked = marked;
+    fill(this.marks, ...clusters.map((cluster) => {
       const { pictures, name, picture } = cluster;
       const label = t(name ? "map.mark" : "map.nameless", { name: name ?? "", n: pictures });
       const size = 24 + 7 * Math.log10(pictures);
