@@ -44,7 +44,7 @@ def wait_until_kept(person: Person, path: str) -> None:
 def shows(person: Person, ids: list[str]) -> bool:
     """Whether the first pictures are these, as many as are drawn: a page that was just laid out may draw fewer."""
     shown = person.shown
-    return 0 < len(shown) and shown[: len(ids)] == ids[: len(shown)]
+    return len(shown) > 0 and shown[: len(ids)] == ids[: len(shown)]
 
 
 def test_what_was_shown_is_read_without_the_server_and_words_go_on_when_it_is_back(
