@@ -14,6 +14,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import product
 from math import inf
 from pathlib import Path
@@ -298,10 +299,15 @@ def _list_turns(reads: Reads, gallery: Gallery) -> list[ResolvedTurn]:
             turn,
             sentences=sentences,
             collection=lambda: gallery.collection,
-            look_up_for=lambda others, at=at: _list_turns(others, gallery)[at],  # type: ignore[misc]
+            look_up_for=partial(_look_up, gallery, at),
         )
         for at, turn in enumerate(turns)
     ]
+
+
+def _look_up(gallery: Gallery, at: int, reads: Reads) -> ResolvedTurn:
+    """One of these turns for another retriever."""
+    return _list_turns(reads, gallery)[at]
 
 
 def _that_shows_pictures(retriever: Retriever[Any]) -> Retriever[Any]:

@@ -48,8 +48,8 @@ COMPARED_AT_ONCE = 1024
 
 ENOUGH_RECALL, ENOUGH_OF_SAYINGS = 0.98, 0.95
 """The share of the ten best pictures that an index must find on the queries on which its number of lists is chosen, and
-on sayings: most of these hold for no picture, so that the best lie far apart. What people write of pictures is between
-both: of a million it finds 0.949 by the first alone, 0.978 by both."""
+on sayings: most of these hold for no picture, so that the best lie far apart. What people write of pictures lies
+between both."""
 
 PROBES_STEP = 1.4
 """Each number of lists tried is this many times the one before."""

@@ -41,14 +41,17 @@ class OneState:
 
 
 class One:
-    """The composer and the trained systems at work together."""
+    """The composer and the trained systems at work together.
+
+    `fingerprint` changes with every number of the gates; the other systems are those that are shipped.
+    """
 
     name: ClassVar[str] = SYSTEM
 
     def __init__(self, weights: Weights, load: Load) -> None:
         arrays = weights.arrays
         self.gates = Gates(weights.card.settings["encoder_version"], arrays["means_wd"], arrays["a_s"], arrays["w_sx"])
-        self._own_mark, self._own_list, self._load = weights.fingerprint, weights.card.trained_on, load
+        self.fingerprint, self._own_list, self._load = weights.fingerprint, weights.card.trained_on, load
         self._composer = Composer()
         self.reads = Reads(regions_in=lambda collection: not self.gates.finds_photographs(collection))
 
@@ -60,11 +63,6 @@ class One:
             name: one.with_picture_bias(np.inf) if isinstance(one, AnsweringRetriever) else one
             for name, one in loaded.items()
         }
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """Changes with every number of the gates; the other systems are those that are shipped."""
-        return self._own_mark
 
     @cached_property
     def trained_on(self) -> str | None:
