@@ -16,6 +16,7 @@ import viewfinder.library
 import viewfinder.retrievers
 from tests.waiting import wait_until
 from viewfinder.library import Library
+from viewfinder.query import Reads
 from viewfinder.questioners import QUESTIONERS
 from viewfinder.server.app import create_app
 from viewfinder.server.conversations import pools
@@ -150,6 +151,22 @@ def test_a_retriever_that_is_not_prepared_is_refused_until_it_is(client: TestCli
     assert results["beliefs"][0]["kind"] == "regions"
     reasons = client.post("/api/v1/search", json={"text": "red", "retriever": "regions"}).json()["results"][0]["why"]
     assert len(reasons["regions"]["slots"][0]["weights"]) == 36
+
+
+@pytest.mark.parametrize("wants", [True, False])
+def test_one_that_looks_at_regions_of_some_collections_is_prepared_first_in_those(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch, *, wants: bool
+) -> None:
+    class Sometimes(viewfinder.retrievers.Composer):
+        name = "sometimes"
+        reads = Reads(regions_in=lambda collection: wants and not collection.has_captions)
+
+    monkeypatch.setitem(viewfinder.retrievers.RETRIEVERS, "sometimes", lambda checkpoint: Sometimes())
+    assert listed(client)["sometimes"]["missing"] == (6 if wants else 0)
+    answer = client.post("/api/v1/sessions", json={"retriever": "sometimes"})
+    assert answer.status_code == (409 if wants else 201), answer.text
+    if wants:
+        assert answer.json()["type"] == "urn:viewfinder:problem:not-prepared"
 
 
 OTHERS = """

@@ -28,7 +28,7 @@ import numpy as np
 from viewfinder.errors import BadInput, EncoderMismatch, ViewfinderError
 from viewfinder.pictures import decode_one
 from viewfinder.plugins import naming_parts
-from viewfinder.query import RegionSpace
+from viewfinder.query import Reads, RegionSpace
 from viewfinder.questioners import PLUGINS as QUESTIONER_PLUGINS
 from viewfinder.questioners import QUESTIONERS, load_questioner
 from viewfinder.retrievers import PLUGINS, RETRIEVERS, AnsweringRetriever, Retriever, load_retriever
@@ -110,6 +110,8 @@ class RetrieverPool:
         """
         retriever, gallery = self.retriever(name), self._find_pictures()
         space = retriever.reads.space
+        if space is None:
+            self._check_prepared(name, gallery, retriever.reads)
         if space is None or self._prepared.get(name) is gallery:
             return gallery
         try:
@@ -119,13 +121,24 @@ class RetrieverPool:
         before = self._prepared.get(name)
         if before is not None and before.snapshot.space != gallery.snapshot.space:
             before = None
-        missing = self.count_missing(gallery, space) if retriever.reads.regions else 0
+        missing = self._count_wanted(gallery, retriever.reads)
         if missing > MAX_MADE_IN_A_TURN:
             if before is None:
                 detail = f"{name} reads regions of pictures, and {missing} pictures have none yet: prepare it first"
                 raise Problem(409, "not-prepared", detail, retriever=name, missing=missing)
             return before
         return self._with_block(name, gallery, space, before)
+
+    def _check_prepared(self, name: str, gallery: Gallery, reads: Reads) -> None:
+        """Raises Problem: a retriever that looks at regions of such pictures would have to make many first."""
+        missing = self._count_wanted(gallery, reads)
+        if missing > MAX_MADE_IN_A_TURN:
+            detail = f"{name} reads regions of such pictures, and {missing} pictures have none yet: prepare it first"
+            raise Problem(409, "not-prepared", detail, retriever=name, missing=missing)
+
+    def _count_wanted(self, gallery: Gallery, reads: Reads) -> int:
+        """How many of these pictures lack the regions that a retriever would read of them."""
+        return self.count_missing(gallery, reads.space) if reads.uses_regions_of(lambda: gallery.collection) else 0
 
     def _find_pictures(self) -> Gallery:
         try:
@@ -190,9 +203,10 @@ class RetrieverPool:
                 declared = check_reads(retriever)
                 leaning = find_picture_bias(retriever)
             needs, tells = list(declared.needs), declared.predictor is not None
-            if gallery is not None and declared.space is not None:
-                gallery.need_raw(declared.space)
-                missing = self.count_missing(gallery, declared.space) if declared.regions else 0
+            if gallery is not None:
+                if declared.space is not None:
+                    gallery.need_raw(declared.space)
+                missing = self._count_wanted(gallery, declared)
         except ViewfinderError as error:
             problem = to_unicode(hide_paths(str(error)))
         ready = problem is None and missing <= MAX_MADE_IN_A_TURN
