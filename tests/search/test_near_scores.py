@@ -7,11 +7,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pytest
 
-from viewfinder.byte_cache import ByteCache
-from viewfinder.conversation import Answer, Like, Question, Reject, Say, Turn
+from tests.search.talks import RED_OVER_BLUE, TALKS, WHICH_TOP, session
+from viewfinder.conversation import Answer, Reject, Say, Turn
 from viewfinder.encoders.base import Calibration, Vocabulary
 from viewfinder.evaluation.pictures import Pictures
-from viewfinder.retrievers import Composer
 from viewfinder.search import indexed_pictures, judging, samples, scores, turn_scores
 from viewfinder.search.approximate import as_query, build_index
 from viewfinder.search.gallery import Gallery
@@ -20,7 +19,6 @@ from viewfinder.search.indexed_pictures import IndexedPictures
 from viewfinder.search.near_scores import NearScores
 from viewfinder.search.turn_scores import fit_query
 from viewfinder.search.verdicts import Judgement
-from viewfinder.session.session import Session
 from viewfinder.testing import COLOURS, ColourEncoder
 
 pytest.importorskip("faiss", reason="the extra `scale` is not installed")
@@ -67,24 +65,6 @@ def few_is_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scores, "MAX_KEPT_PICTURES", 100)
     monkeypatch.setattr(turn_scores, "CANDIDATES", 300)
     monkeypatch.setattr(turn_scores, "FITTED_CANDIDATES", 600)
-
-
-def session(over: Gallery, where: Mapping[str, str] | None = None, n: int = 10) -> Session:
-    return Session(over, Composer(), None, n=n, where=where, memo=ByteCache())
-
-
-WHICH_TOP = Question("Which top is it?", ("red", "blue", "green", "don't know"), attribute="top")
-RED_OVER_BLUE = [Say("red over blue")]
-TALKS: list[tuple[Sequence[Turn], Mapping[str, str] | None]] = [
-    (RED_OVER_BLUE, None),
-    ([Say("green"), Say("green over white")], None),
-    ([*RED_OVER_BLUE, Reject(("00003", "00004"), "without green")], None),
-    ([Say("yellow"), Like("00007")], None),
-    ([Say("yellow"), Like("00007", "green")], None),
-    ([Say("white"), Answer(WHICH_TOP, "blue")], None),
-    (RED_OVER_BLUE, {"top": "red"}),
-    (RED_OVER_BLUE, {"top": "red|blue|green|white"}),
-]
 
 
 @pytest.mark.parametrize(("talk", "where"), TALKS)

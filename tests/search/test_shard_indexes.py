@@ -10,18 +10,16 @@ import numpy as np
 import pytest
 
 from tests.search.shards_here import ShardsHere
-from viewfinder.byte_cache import ByteCache
-from viewfinder.conversation import Answer, Like, Question, Reject, Say, Turn
+from tests.search.talks import TALKS, session
+from viewfinder.conversation import Reject, Say, Turn
 from viewfinder.encoders.base import Calibration, Vocabulary
 from viewfinder.evaluation.pictures import Pictures
-from viewfinder.retrievers import Composer
 from viewfinder.search import indexed_pictures, scores, turn_scores
 from viewfinder.search.approximate import build_index
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.index_files import queries_like
 from viewfinder.search.indexed_pictures import IndexedPictures
 from viewfinder.search.near_scores import NearScores
-from viewfinder.session.session import Session
 from viewfinder.testing import COLOURS, ColourEncoder
 
 pytest.importorskip("faiss", reason="the extra `scale` is not installed")
@@ -81,24 +79,6 @@ def few_is_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scores, "MAX_KEPT_PICTURES", 100)
     for name, count in (("CANDIDATES", 300), ("FITTED_CANDIDATES", 600), ("MAX_COMPUTED", 500)):
         monkeypatch.setattr(turn_scores, name, count)
-
-
-def session(over: Gallery, where: Mapping[str, str] | None = None, n: int = 10) -> Session:
-    return Session(over, Composer(), None, n=n, where=where, memo=ByteCache())
-
-
-WHICH_TOP = Question("Which top is it?", ("red", "blue", "green", "don't know"), attribute="top")
-RED_OVER_BLUE = [Say("red over blue")]
-TALKS: list[tuple[Sequence[Turn], Mapping[str, str] | None]] = [
-    (RED_OVER_BLUE, None),
-    ([Say("green"), Say("green over white")], None),
-    ([*RED_OVER_BLUE, Reject(("00003", "03999"), "without green")], None),
-    ([Say("yellow"), Like("00007")], None),
-    ([Say("yellow"), Like("00007", "green")], None),
-    ([Say("white"), Answer(WHICH_TOP, "blue")], None),
-    (RED_OVER_BLUE, {"top": "red"}),
-    (RED_OVER_BLUE, {"top": "red|blue|green|white"}),
-]
 
 
 @pytest.mark.parametrize(("talk", "where"), TALKS)
