@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -34,11 +35,12 @@ ALL_SEEN = """async () => {
 def install(person: Person) -> None:
     """Waits until the worker looks after the page, and all that is shown is kept."""
     person.page.wait_for_function("() => navigator.serviceWorker.controller !== null")
-    person.page.wait_for_function(ALL_SEEN)
+    wait_until(person.page.evaluate, ALL_SEEN)
 
 
 def wait_until_kept(person: Person, path: str) -> None:
-    person.page.wait_for_function("async (path) => Boolean(await caches.match(path))", arg=path)
+    # Not by `wait_for_function`, which takes the promise of an async function for true, and does not wait at all.
+    wait_until(person.page.evaluate, "async (path) => Boolean(await caches.match(path))", path)
 
 
 def shows(person: Person, ids: list[str]) -> bool:
@@ -60,12 +62,11 @@ def test_what_was_shown_is_read_without_the_server_and_words_go_on_when_it_is_ba
     found, talk = person.shown, urlsplit(person.page.url).path
     wait_until_kept(person, f"/api/v1/sessions/{person.place[0]}/turns/1")
     wait_until_kept(person, f"/api/v1/sessions/{person.place[0]}")
-    person.page.wait_for_function(ALL_SEEN)
+    wait_until(person.page.evaluate, ALL_SEEN)
     own_server.stop()
 
     person.page.reload()
     expect(person.page.get_by_role("alert")).to_contain_text("The server cannot be reached.")
-    person.tiles.first.wait_for()
     wait_until(shows, person, found)
     assert person.page.locator("vf-grid img").first.evaluate(
         "async (image) => (await image.decode(), image.naturalWidth)"
@@ -83,6 +84,26 @@ def test_what_was_shown_is_read_without_the_server_and_words_go_on_when_it_is_ba
         own_server.start()
     expect(person.page.get_by_role("alert")).to_have_count(0)
     assert [node["turn"] for node in person.tree()[1:]] == [{"say": photos.first}, {"say": photos.but}]
+
+
+def test_a_server_that_takes_requests_and_never_answers_is_away_where_something_is_kept(
+    photos: Photos, open_page: Open, watched: Watched, own_server: Server
+) -> None:
+    watched.expected = ("net::ERR_", "Failed to fetch")
+    person = open_page(at=own_server, service_workers="allow")
+    person.tiles.first.wait_for()
+    install(person)
+    person.say(photos.first)
+    path = f"/api/v1/sessions/{person.place[0]}"
+    wait_until_kept(person, path)
+    assert own_server.process
+    own_server.process.send_signal(signal.SIGSTOP)
+    try:
+        is_kept = "async (path) => (await fetch(path)).headers.has('x-viewfinder-kept')"
+        assert person.page.evaluate(is_kept, path) is True
+    finally:
+        own_server.process.send_signal(signal.SIGCONT)
+    wait_until(lambda: person.page.evaluate(is_kept, path) is False)
 
 
 def test_only_what_was_shown_is_kept(photos: Photos, open_page: Open) -> None:
@@ -121,7 +142,7 @@ def test_what_was_shown_is_forgotten_by_who_logs_in_or_out_or_is_not_let_in(
     log_in("writer")
     install(person)
     person.say(photos.first)
-    person.page.wait_for_function(ALL_SEEN)
+    wait_until(person.page.evaluate, ALL_SEEN)
     wait_until_kept(person, f"/api/v1/sessions/{person.place[0]}/turns/1")
     talk = [url for url in shown() if "/sessions/" in url]
     person.page.get_by_role("button", name="Settings").click()
@@ -129,7 +150,7 @@ def test_what_was_shown_is_forgotten_by_who_logs_in_or_out_or_is_not_let_in(
     person.page.get_by_role("textbox", name="Token").wait_for()
     assert all(url.endswith("/me") for url in shown())
     log_in("reader")
-    person.page.wait_for_function(ALL_SEEN)
+    wait_until(person.page.evaluate, ALL_SEEN)
     assert not set(talk) & set(shown())
     assert (
         person.page.evaluate("fetch('/api/v1/me').then((answer) => answer.json()).then(({ name }) => name)") == "reader"
@@ -137,7 +158,7 @@ def test_what_was_shown_is_forgotten_by_who_logs_in_or_out_or_is_not_let_in(
     assert shown()
     person.page.context.clear_cookies()
     assert person.page.evaluate("fetch('/api/v1/sessions').then(({ status }) => status)") == 401
-    person.page.wait_for_function("async () => !(await caches.has('viewfinder-pictures'))")
+    wait_until(person.page.evaluate, "async () => !(await caches.has('viewfinder-pictures'))")
 
 
 SEND = """({ field, value, picture }) => {

@@ -113,6 +113,22 @@ def test_what_fails_is_said_and_can_be_tried_again(person: Person, photos: Photo
     assert person.shown[:5] == person.ranking()[:5]
 
 
+def test_a_fault_in_one_part_of_the_page_does_not_stop_the_others(
+    person: Person, photos: Photos, watched: Watched
+) -> None:
+    watched.expected = ("of one part",)
+    person.page.evaluate(
+        """async () => {
+          const { store } = await import("/static/js/store.js");
+          const fail = store.on(["results"], () => { fail(); throw new Error("a fault of one part"); });
+          store.on(["results"], () => { window.turnHeard = store.state.turn; });
+        }"""
+    )
+    person.say(photos.first)
+    assert person.page.evaluate("window.turnHeard") == 1
+    assert any("a fault of one part" in each for each in watched.wrong)
+
+
 def test_pictures_that_could_not_be_searched_are_named(person: Person, photos: Photos) -> None:
     def lacking(route: Any) -> None:
         answer = route.fetch()

@@ -16,8 +16,8 @@ const KEPT = "x-viewfinder-kept";
 const MOST = { [ANSWERS]: 300, [PICTURES]: 1500 };
 /** So many more come before the oldest go: looking through all costs time. */
 const SLACK = 40;
-/** How long a network that says nothing is waited for, where something is kept. */
-const PATIENCE_MS = { page: 8000, away: 1500 };
+/** How long a network that says nothing is waited for, where something is kept; and once the server was found to be away. */
+const PATIENCE_MS = { first: 8000, away: 1500 };
 /** Of a picture that is shared. */
 const MAX_SHARED = 64 << 20;
 
@@ -71,7 +71,7 @@ async function fillShell() {
 async function answer(event, name, key) {
   const asked = ask(event, name, key);
   asked.catch(() => {});
-  const wait = isAway ? PATIENCE_MS.away : event.request.mode === "navigate" ? PATIENCE_MS.page : 0;
+  const wait = isAway ? PATIENCE_MS.away : asksServer(event, name) ? PATIENCE_MS.first : 0;
   try {
     return await (wait ? Promise.race([asked, late(wait)]) : asked);
   } catch (error) {
@@ -82,13 +82,17 @@ async function answer(event, name, key) {
   }
 }
 
+/** Whether its answer is the server's own: files and small pictures may come from what the browser has, and take long on a
+ * slow network. @param {any} event @param {string} name of the cache */
+const asksServer = (event, name) => name === ANSWERS || event.request.mode === "navigate";
+
 const late = (/** @type {number} */ ms) => new Promise((_, reject) => setTimeout(reject, ms, new Error("late")));
 
 /** @param {any} event @param {string} name @param {string} key */
 async function ask(event, name, key) {
   const begun = era;
   const response = await fetch(event.request);
-  isAway = false;
+  if (asksServer(event, name)) isAway = false;
   if (response.status === 401) event.waitUntil(forget());
   else if (response.status === 200 && !response.redirected) event.waitUntil(keep(name, key, response.clone(), begun));
   return response;

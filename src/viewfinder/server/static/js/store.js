@@ -98,12 +98,18 @@ const listeners = new Set();
 /** @type {Set<string>} */
 let changed = new Set();
 
-/** Calls each listener once for all that has changed in this turn of the event loop. */
+/** Calls each listener once for all that has changed in this turn of the event loop. A fault in one is no reason for the
+ * others not to hear of it. */
 function tell() {
   const keys = changed;
   changed = new Set();
   for (const each of [...listeners]) {
-    if (listeners.has(each) && [...keys].some((key) => each.keys.has(key))) each.listener();
+    if (!listeners.has(each) || ![...keys].some((key) => each.keys.has(key))) continue;
+    try {
+      each.listener();
+    } catch (error) {
+      reportError(error);
+    }
   }
 }
 
