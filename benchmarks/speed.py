@@ -66,7 +66,7 @@ def measure_large_pictures(files: Sequence[Path]) -> dict[str, Any]:
     They are enlarged, with noise, so that decoding takes as long as that of files of some megabytes.
     """
     with tempfile.TemporaryDirectory() as folder:
-        large = [_enlarge(file, Path(folder) / file.name, seed) for seed, file in enumerate(files[:LARGE])]
+        large = [enlarge(file, Path(folder) / file.name, seed) for seed, file in enumerate(files[:LARGE])]
         megabytes = statistics.median(file.stat().st_size for file in large) / 1e6
         copies = _distinct_copies(large, Path(folder) / "copies", 4 * LARGE)
         return _rates(copies, _loop_at_an_eighth) | _compare_spent(copies[:120]) | {"megabytes": round(megabytes, 1)}
@@ -117,7 +117,7 @@ def _loop_at_an_eighth(files: Sequence[Path]) -> int:
     return len(files)
 
 
-def _enlarge(file: Path, out: Path, seed: int) -> Path:
+def enlarge(file: Path, out: Path, seed: int) -> Path:
     """A picture at 4,000 x 3,000 with noise, as a JPEG."""
     with Image.open(file) as picture:
         pixels = np.asarray(picture.convert("RGB").resize((4000, 3000), Image.Resampling.BICUBIC), np.int16)
