@@ -6,21 +6,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
-from viewfinder.conversation import Answer, Reject
+from viewfinder.conversation import Answer, Question, Reject
 from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.evaluation.pictures import Pictures
 from viewfinder.evaluation.plan import pick_evenly
 from viewfinder.pictures import AtMost, Limits
 from viewfinder.pictures.decode import decode
+from viewfinder.questioners.photographs import facets
 from viewfinder.retrievers import load_retriever
 from viewfinder.search.gallery import Gallery
+from viewfinder.search.hits import Hit
 from viewfinder.session.session import Session
 from viewfinder.users import AnnotatedPhotos, Screen, SpeakingStyle, photo_person, read_photo_notes
 from viewfinder.wording.replies import is_dont_know
@@ -119,3 +123,97 @@ def test_rejecting_what_one_does_not_look_for_sets_nothing_back(gallery: Gallery
         others = tuple(key for key in shown if key != target)
         session.take(Reject(others))
         assert session.rank_of(target) == before - sum(shown.index(key) < before for key in others)
+
+
+@pytest.fixture(params=["composer", "one"])
+def start(request: pytest.FixtureRequest, gallery: Gallery) -> Callable[[], Session]:
+    return lambda: Session(gallery, load_retriever(request.param), None, n=20)
+
+
+@pytest.fixture
+def session(start: Callable[[], Session]) -> Session:
+    return start()
+
+
+def name(notes: AnnotatedPhotos, shown: Iterable[str], *words: str) -> int:
+    """How many of these photographs have a caption with one of the words."""
+    named = re.compile(rf"\b({'|'.join(words)})s?\b")
+    return sum(any(named.search(caption.lower()) for caption in notes.of(key).captions) for key in shown)
+
+
+def find(hits: Iterable[Hit]) -> list[str]:
+    return [hit.id for hit in hits]
+
+
+def test_what_is_like_a_picture_comes_first_and_the_picture_before_all(gallery: Gallery, session: Session) -> None:
+    described = find(session.say("a dog"))
+    picked = find(session.like(described[10]))
+    assert picked[0] == described[10]  # without words, this may well be the one
+
+    def likeness(shown: list[str]) -> float:
+        rows_nd = gallery.snapshot.matrix_nd[gallery.rows([described[10], *shown])]
+        return float((rows_nd[1:] @ rows_nd[0]).mean())
+
+    assert likeness(picked) > likeness(described)
+
+
+def test_like_this_but_adds_what_is_said_and_leaves_the_picture_out(notes: AnnotatedPhotos, session: Session) -> None:
+    described = find(session.say("a dog on the grass"))
+    changed = find(session.like(described[0], but="in the water"))
+    assert described[0] not in changed
+    water = ("water", "pool", "lake", "ocean", "river", "wave", "splash")
+    assert name(notes, changed[:10], *water) >= name(notes, described[:10], *water) + 4
+    assert name(notes, changed[:10], "dog", "puppy") >= 7
+
+
+def test_a_picture_of_ones_own_finds_the_photograph_that_it_was_made_from(
+    notes: AnnotatedPhotos, gallery: Gallery, session: Session, tmp_path: Path
+) -> None:
+    target = gallery.snapshot.ids[100]
+    file = notes.of(target).path
+    assert file is not None
+    with Image.open(file) as photograph:
+        cut = photograph.crop((10, 10, photograph.width - 10, photograph.height - 10)).transpose(
+            Image.Transpose.FLIP_LEFT_RIGHT
+        )
+        cut.save(tmp_path / "own.jpg")
+    session.say("something red")
+    assert find(session.show(tmp_path / "own.jpg"))[0] == target
+
+
+def test_an_attribute_of_what_was_shown_is_kept_in_another_search(notes: AnnotatedPhotos, session: Session) -> None:
+    session.say("somebody in the snow")
+    without = find(session.say("a person jumping"))
+    kept = find(session.keep("place", 1))
+    snow = ("snow", "snowy", "ski", "skier", "snowboard", "snowboarder", "ice")
+    assert name(notes, kept[:10], *snow) >= name(notes, without[:10], *snow)
+    assert name(notes, kept[:10], *snow) >= 7
+
+
+def test_what_is_rejected_leaves_and_what_is_refused_in_words_falls(notes: AnnotatedPhotos, session: Session) -> None:
+    described = find(session.say("a dog playing"))
+    left = find(session.reject(*described[:3]))
+    assert left[: len(described) - 3] == described[3:]
+    refused = find(session.reject(text="no water"))
+    water = ("water", "pool", "lake", "ocean", "river", "wave")
+    assert name(notes, refused[:10], *water) <= name(notes, left[:10], *water)
+    assert name(notes, refused, *water) < name(notes, left, *water)
+
+
+def test_who_goes_back_finds_what_was_there_and_goes_on_as_if_nothing_had_followed(
+    start: Callable[[], Session],
+) -> None:
+    session, elsewhere = start(), start()
+    first = find(session.say("a child by the water"))
+    session.say("a man on a bicycle")
+    assert find(session.back_to(1)) == first
+    elsewhere.say("a child by the water")
+    assert find(session.say("in a red shirt")) == find(elsewhere.say("in a red shirt"))
+
+
+@pytest.mark.parametrize(("text", "words"), [("a dog", ("dog", "puppy")), ("a group of people", ("people", "group"))])
+def test_an_answer_brings_what_it_says(notes: AnnotatedPhotos, session: Session, text: str, words: list[str]) -> None:
+    facet = next(facet for facet in facets() if text in facet.labels)
+    before = find(session.say("outside on the grass"))
+    answered = find(session.take(Answer(Question(facet.question, facet.labels, attribute=facet.name), text)))
+    assert name(notes, answered, *words) >= name(notes, before, *words) + 2
