@@ -16,8 +16,9 @@ from jaxtyping import Bool, Float32, Int64, Shaped
 from viewfinder.search.approximate import ApproximateIndex, encode_ids
 from viewfinder.search.samples import SMALL_SAMPLE
 
-SCANNED = 30_000
-"""Up to this many pictures all are scored, which costs about as much as a search of the index."""
+SCANNED = 3_000
+"""Up to this many pictures all are scored, which costs about as much as a search of the index: each lies in a page of
+memory of its own."""
 
 COMPARED_AT_ONCE = 65_536
 """Ids that are compared at once."""
