@@ -59,7 +59,7 @@ MAX_BUT_PICTURES, FEW_BUT = 200_000, 5
 larger collections."""
 
 DEEP = 10_000
-"""Results above a page that is far down."""
+"""The last result of a page that is far down."""
 
 MAX_COLUMNS_PICTURES = 3_000_000
 """Pictures up to which a library has all columns of `SHARES`; a larger one has the two of a tenth."""
@@ -276,6 +276,7 @@ def kinds_of_turns(asked: int, size: int) -> dict[str, tuple[Script, dict[str, s
         question = Question(facet.question, (*facet.labels[:4], "something else", "don't know"), attribute=facet.name)
         return [Say(said[0]), Answer(question, facet.labels[len(said[1]) % min(len(facet.labels), 4)])]
 
+    is_it = Question("Is it of the tenth?", ("yes", "no", "don't know"), attribute="tenth")
     few = max(asked // 5, 1)
     found: dict[str, tuple[Script, dict[str, str], int]] = {
         "a description": (lambda said, gallery: [Say(said[0])], {}, 2 * asked),
@@ -287,6 +288,9 @@ def kinds_of_turns(asked: int, size: int) -> dict[str, tuple[Script, dict[str, s
         ),
         "a picture picked": (lambda said, gallery: [Say(said[0]), Like(best(gallery, said[0], 2)[1])], {}, few),
         "an answer": (answered, {}, few),
+        "an answer that the catalogue tells, true of a tenth": (
+            lambda said, gallery: [Say(said[0]), Answer(is_it, "yes")], {}, few,
+        ),
     }  # fmt: skip
     found["but red"] = (
         lambda said, gallery: [Say(said[0]), Like(best(gallery, said[0], 2)[1], "red")], {},
@@ -311,9 +315,10 @@ def measure_deep(library: Library, captions: Sequence[Sequence[str]]) -> dict[st
             session = Session(near, Composer(), None, where=where, memo=ByteCache())
             for turn in make(captions[at], near):
                 session.search(turn)
-            note_time(pages, session.ranking().hits, 10, DEEP)
+            note_time(pages, session.ranking().hits, 10, DEEP - 10)
             note_time(ranks, session.rank_bounds, near.snapshot.ids[int(rng.integers(len(near)))])
-        found[f"rank_of after {name}"], found[f"a page {DEEP:,} down after {name}"] = medians(ranks), medians(pages)
+        found[f"rank_of after {name}"] = medians(ranks)
+        found[f"the page of the {DEEP:,}th result after {name}"] = medians(pages)
     print(found, flush=True)
     return found
 
