@@ -41,6 +41,8 @@ def scale_parts(
         "scale-index": index_table(sizes),
         "scale-snapshot": snapshot_table(sizes),
         "scale-kinds": kinds_table(sizes, largest),
+        "scale-deep": deep_table(sizes[largest]),
+        "scale-talks": talks_table(sizes),
         "scale-people": people_table(capacity["people"]),
         "scale-machine": [machine_line(scale["machine"])],
         "scale-codes": codes_tables(codes),
@@ -221,7 +223,8 @@ def kinds_table(sizes: dict[int, dict[str, Any]], largest: int) -> list[str]:
     rows = [
         [
             name if size == largest else f"{name}, {size:,} pictures", format_percent(row["recall"]),
-            format_percent(row["verdicts"]), _time(row["index"]), _time(row["scan"]), str(row["asked"]),
+            format_percent(row["verdicts"]), _time(row["index"]), _time(row["asking"]) if "asking" in row else "",
+            _time(row["scan"]), str(row["asked"]),
         ]
         for name, (size, row) in ((name, found[name]) for name in order)
     ]  # fmt: skip
@@ -229,9 +232,40 @@ def kinds_table(sizes: dict[int, dict[str, Any]], largest: int) -> list[str]:
         f"{row[0]} ({row[1]} of {row[-1]})" for row, name in zip(rows, order, strict=True)
         if found[name][1]["recall"] < MIN_RECALL
     )  # fmt: skip
-    head = ["the last turn", "of the scan's ten", "same verdict", "index, ms (at work)", "scan, ms (at work)", "asked"]
+    head = [
+        "the last turn",
+        "of the scan's ten",
+        "same verdict",
+        "index, ms (at work)",
+        "its question",
+        "a scan",
+        "asked",
+    ]
     below = [] if not fewer else ["", f"Below {100 * MIN_RECALL:.0f} %: {fewer}."]
-    return [f"{largest:,} pictures:", "", *format_table(head, rows), *below]
+    return [f"{largest:,} pictures:", "", *format_table(head, rows), *below, "", _machine_of(sizes[largest])]
+
+
+def deep_table(found: dict[str, Any]) -> list[str]:
+    """Ranks, and pages far down, of the largest collection."""
+    rows = [[name.replace("rank_of", "`rank_of`"), _time(times)] for name, times in found["deep"].items()]
+    return [*format_table(["", "ms (at work)"], rows), "", _machine_of(found)]
+
+
+def talks_table(sizes: dict[int, dict[str, Any]]) -> list[str]:
+    """What a process holds after descriptions, and after conversations of all kinds."""
+    kinds = [f"{after}{kind}_MB" for kind in ("resident", "private") for after in ("", "talks_")]
+    rows = [
+        [f"{size:,}", *(f"{found['memory'][kind]:,} MB" for kind in kinds)]
+        for size, found in sizes.items()
+        if "talks_private_MB" in found["memory"]
+    ]
+    head = ["pictures", "resident, descriptions", "all kinds of turns", "private, descriptions", "all kinds of turns"]
+    return format_table(head, rows)
+
+
+def _machine_of(found: dict[str, Any]) -> str:
+    load = f"{found['load'][0]:.0f}"
+    return f"{machine_line(found['machine'])}; {found['threads']} of its threads, at a load of {load}: other work ran"
 
 
 def people_table(people: dict[str, Any]) -> list[str]:

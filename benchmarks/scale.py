@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -23,6 +24,7 @@ import numpy as np
 import psutil
 from freshness import RESULTS
 from jaxtyping import Bool, Float16
+from machine import describe_host
 from measuring import read_figures, time_call, time_call_and_cores, write_figures
 from scale_others import OTHERS
 from scale_snapshot import measure_snapshot
@@ -34,6 +36,8 @@ from viewfinder.conversation import Answer, Like, Question, Reject, Say, Turn
 from viewfinder.encoders import Encoder
 from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.library import Library
+from viewfinder.processors import count_processors
+from viewfinder.questioners.names import load_questioner
 from viewfinder.questioners.photographs import facets
 from viewfinder.retrievers import Composer
 from viewfinder.search.approximate import as_query, build_index, with_background
@@ -50,9 +54,12 @@ SHARES = {"half": 0.5, "tenth": 0.1, "hundredth": 0.01, "thousandth": 0.001}
 
 SIZES = (10_000, 50_000, 200_000, 1_000_000)
 
-MAX_BUT_PICTURES = 200_000
-"""Pictures up to which "but red" is compared with a scan, which takes ten seconds a million."""
+MAX_BUT_PICTURES, FEW_BUT = 200_000, 5
+"""Pictures up to which "but red" is compared with a scan many times: it takes ten seconds a million; and how often in
+larger collections."""
 
+DEEP = 10_000
+"""The last result of a page that is far down."""
 
 MAX_COLUMNS_PICTURES = 3_000_000
 """Pictures up to which a library has all columns of `SHARES`; a larger one has the two of a tenth."""
@@ -73,7 +80,7 @@ def main() -> None:
         nargs="*",
         default=[],
         help="parts to leave out",
-        choices=["snapshot", "index", "turns", "others", "kinds"],
+        choices=["snapshot", "index", "turns", "others", "kinds", "deep"],
     )
     parser.add_argument("--out", type=Path, default=RESULTS / "scale.json")
     parser.add_argument("--memory-of", type=Path, help=argparse.SUPPRESS)
@@ -108,6 +115,10 @@ def main() -> None:
             found["others"] = others(library, encoder, texts[-given.asked :], given.work / str(size))
         if "kinds" not in given.without:
             found["kinds"] = kinds(library, photos.captions, given.asked)
+        if "deep" not in given.without:
+            found["deep"] = measure_deep(library, photos.captions)
+        found |= {"machine": describe_host(), "load": [round(load, 1) for load in os.getloadavg()]}
+        found["threads"] = int(os.environ.get("OMP_NUM_THREADS", count_processors()))
         found["memory"] = memory_of(given.data, given.work, library.folder)
         write_figures("scale", results, given.out, [f"sizes.{size}"])
         print(size, json.dumps(found, indent=1), flush=True)
@@ -220,19 +231,26 @@ def others(library: Library, encoder: Encoder, captions: Sequence[str], work: Pa
 
 
 def kinds(library: Library, captions: Sequence[Sequence[str]], asked: int) -> dict[str, Any]:
-    """Every kind of turn with the index and by a scan: hits that are the same, verdicts, milliseconds."""
+    """Every kind of turn with the index and by a scan: hits that are the same, verdicts, milliseconds.
+
+    `asking` is what the question after the turn takes with the index.
+    """
     near, scan = with_index(library), without_index(library)
+    questioner = load_questioner("information_gain", tags=near.tags)
     found = {}
     for name, (make, where, count) in kinds_of_turns(asked, len(near)).items():
         same, verdicts = [], []
-        spent: dict[str, list[tuple[float, float]]] = {"index": [], "scan": []}
+        spent: dict[str, list[tuple[float, float]]] = {"index": [], "asking": [], "scan": []}
         for at in range(count):
             script, hits = make(captions[at], scan), {}
             for which, gallery in (("index", near), ("scan", scan)):
-                session = Session(gallery, Composer(), None, where=where, memo=ByteCache())
+                asks = questioner if which == "index" else None
+                session = Session(gallery, Composer(), asks, where=where, memo=ByteCache())
                 for turn in script[:-1]:
                     session.take_turn(turn)
                 hits[which] = note_time(spent[which], session.search, script[-1])
+                if which == "index":
+                    note_time(spent["asking"], session.follow_up)
             ids = [{hit.id for hit in hits[which]} for which in ("index", "scan")]
             same.append(len(ids[0] & ids[1]) / max(len(ids[1]), 1))
             verdicts.append(hits["index"].verdict == hits["scan"].verdict)
@@ -258,9 +276,11 @@ def kinds_of_turns(asked: int, size: int) -> dict[str, tuple[Script, dict[str, s
         question = Question(facet.question, (*facet.labels[:4], "something else", "don't know"), attribute=facet.name)
         return [Say(said[0]), Answer(question, facet.labels[len(said[1]) % min(len(facet.labels), 4)])]
 
+    is_it = Question("Is it of the tenth?", ("yes", "no", "don't know"), attribute="tenth")
     few = max(asked // 5, 1)
     found: dict[str, tuple[Script, dict[str, str], int]] = {
         "a description": (lambda said, gallery: [Say(said[0])], {}, 2 * asked),
+        "one in new words": (lambda said, gallery: [Say(f"{said[-1]} {said[0]}")], {}, few),
         "a third description": (lambda said, gallery: [Say(text) for text in said[:3]], {}, few),
         "three rejected": (lambda said, gallery: [Say(said[0]), Reject(best(gallery, said[0], 3))], {}, few),
         "all of a page rejected, without people": (
@@ -268,14 +288,38 @@ def kinds_of_turns(asked: int, size: int) -> dict[str, tuple[Script, dict[str, s
         ),
         "a picture picked": (lambda said, gallery: [Say(said[0]), Like(best(gallery, said[0], 2)[1])], {}, few),
         "an answer": (answered, {}, few),
+        "an answer that the catalogue tells, true of a tenth": (
+            lambda said, gallery: [Say(said[0]), Answer(is_it, "yes")], {}, few,
+        ),
     }  # fmt: skip
-    if size <= MAX_BUT_PICTURES:
-        found["but red"] = (
-            lambda said, gallery: [Say(said[0]), Like(best(gallery, said[0], 2)[1], "red")], {}, max(asked // 10, 1),
-        )  # fmt: skip
+    found["but red"] = (
+        lambda said, gallery: [Say(said[0]), Like(best(gallery, said[0], 2)[1], "red")], {},
+        max(asked // 10, 1) if size <= MAX_BUT_PICTURES else FEW_BUT,
+    )  # fmt: skip
     for name in SHARES:
         for column in (name, f"{name} alike"):
             found[f"{column} allowed"] = (lambda said, gallery: [Say(said[0])], {column: "yes"}, few)
+    return found
+
+
+def measure_deep(library: Library, captions: Sequence[Sequence[str]]) -> dict[str, dict[str, float]]:
+    """The rank of any picture, and a page far down, after a description, an answer and a picture with a change."""
+    near, found = with_index(library), {}
+    talks = kinds_of_turns(1, len(near))
+    rng = np.random.default_rng(0)
+    for name, repeats in (("a description", 20), ("an answer", 10), ("but red", 2)):
+        make, where, _ = talks[name]
+        ranks: list[tuple[float, float]] = []
+        pages: list[tuple[float, float]] = []
+        for at in range(repeats):
+            session = Session(near, Composer(), None, where=where, memo=ByteCache())
+            for turn in make(captions[at], near):
+                session.search(turn)
+            note_time(pages, session.ranking().hits, 10, DEEP - 10)
+            note_time(ranks, session.rank_bounds, near.snapshot.ids[int(rng.integers(len(near)))])
+        found[f"rank_of after {name}"] = medians(ranks)
+        found[f"the page of the {DEEP:,}th result after {name}"] = medians(pages)
+    print(found, flush=True)
     return found
 
 
@@ -283,7 +327,7 @@ def kinds_of_turns(asked: int, size: int) -> dict[str, tuple[Script, dict[str, s
 
 
 def memory_of(data: Path, work: Path, library: Path) -> dict[str, Any]:
-    """Megabytes of a process that opens a library and takes fifty turns."""
+    """Megabytes of a process that opens a library and takes fifty turns, and then `talks_` of all kinds."""
     command = [sys.executable, __file__, str(data), "--work", str(work), "--memory-of", str(library)]
     said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return dict(json.loads(said.strip().splitlines()[-1]))
@@ -297,6 +341,21 @@ def memory_here(library: Path, captions: Sequence[str]) -> dict[str, Any]:
     opened = viewfinder.open(library)
     for text in captions:
         Session(opened.gallery(), Composer(), None).search(Say(text))
+    after_turns = _measure_memory()
+    questioner = load_questioner("information_gain", tags=opened.gallery().tags)
+    for text in captions:
+        session = Session(opened.gallery(), Composer(), questioner)
+        best = session.search(Say(text))[0].id
+        asked = session.follow_up()
+        if asked is not None:
+            session.search(Answer(asked, asked.choices[0]))
+        session.search(Reject((best,), "without people"))
+        session.search(Like(best, "red"))
+        session.search(Say("12345.jpg"))
+    return after_turns | {f"talks_{name}": value for name, value in _measure_memory().items()}
+
+
+def _measure_memory() -> dict[str, int]:
     used = psutil.Process().memory_info()
     return {"resident_MB": used.rss // 1_000_000, "private_MB": (used.rss - used.shared) // 1_000_000}
 

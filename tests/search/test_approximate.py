@@ -151,6 +151,18 @@ def test_pictures_that_an_index_lacks_are_candidates_and_those_that_went_are_non
     assert indexed.candidates([(ASKED_MW[0], 50)], allowed_n=none_n).tolist() == [5]
 
 
+@pytest.mark.parametrize("share", [0.5, 0.1, 0.05])
+def test_of_pictures_that_a_filter_allows_as_many_are_found_as_of_all(share: float) -> None:
+    indexed = IndexedPictures(INDEX, IDS)
+    likeness_n = VECTORS_ND @ np.random.default_rng(5).normal(size=WIDTH)
+    alike_n = likeness_n >= np.quantile(likeness_n, 1 - share)  # they lie in few lists, and not those of the query
+    recalls = []
+    for each_w in ASKED_MW:
+        best = [row for row in best_by_scan(each_w, COUNT).tolist() if alike_n[row]][:10]
+        recalls.append(np.isin(best, indexed.best(each_w, 50, alike_n)).mean())
+    assert np.mean(recalls) >= 0.95
+
+
 def test_what_a_prior_lifts_is_among_the_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(indexed_pictures, "SCANNED", 30)  # layers of more pictures go through the index
     indexed = IndexedPictures(INDEX, IDS)

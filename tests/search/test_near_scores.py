@@ -141,6 +141,16 @@ def test_the_rank_of_a_picture_is_exact() -> None:
         assert near.rank_bounds(picture) == scan.rank_bounds(picture)
 
 
+def test_pages_far_down_after_a_picture_with_a_change_are_those_of_a_scan() -> None:
+    talk, _ = TALKS[4]
+    near, scan = session(NEAR), session(SCAN)
+    for turn in talk:
+        near.take(turn)
+        scan.take(turn)
+    pages = [{hit.id for hit in which.ranking().hits(1000, start=500)} for which in (near, scan)]
+    assert len(pages[0] & pages[1]) >= 950
+
+
 @pytest.mark.parametrize("talk", [TALKS[0][0], TALKS[2][0], TALKS[4][0], TALKS[5][0]])
 def test_how_the_scores_of_all_lie_is_told_within_its_error(talk: Sequence[Turn]) -> None:
     near, scan = session(NEAR), session(SCAN)

@@ -13,6 +13,7 @@ from viewfinder.store import half_rows
 from viewfinder.store.half_rows import (
     CONVERTED_AT_ONCE,
     HALF_FROM,
+    HALF_PRODUCTS,
     HALF_TO_SINGLE,
     MIN_CONVERTED,
     SHARED_OUT,
@@ -36,6 +37,19 @@ def test_the_conversion_is_one_cast() -> None:
         half_to_single (float16[numbers] half) => (float[numbers] single) { single = Cast <to = 1> (half) }
     """)
     assert onnx.load(HALF_TO_SINGLE) == spelt
+
+
+def test_products_are_a_cast_and_a_matrix_product_of_each_block() -> None:
+    spelt = parser.parse_model("""
+        <ir_version: 8, opset_import: ["" : 13]>
+        half_products (float16[blocks, rows, d] half, float[d, m] query) => (float[blocks, rows, m] products) {
+            products = Scan <num_scan_inputs = 1, body = block (float16[rows, d] some) => (float[rows, m] found) {
+                single = Cast <to = 1> (some)
+                found = MatMul (single, query)
+            }> (half)
+        }
+    """)
+    assert onnx.load(HALF_PRODUCTS) == spelt
 
 
 def test_every_number_in_half_precision_is_converted_as_numpy_does() -> None:

@@ -241,7 +241,7 @@ def _grow(
     index.add(encode_ids(part.ids)[rows_k], with_background(matrix_nd[rows_k], background_n[rows_k]))
     grown = IndexedPictures(index, part.ids)
     queries = _queries_of_both(gallery, part, rows_k, QUERIES // 2)  # none of them is needed to choose anything
-    index.card = measure_index(index, grown.row_s, matrix_nd, background_n, queries)
+    index.card = measure_index(index, grown.row_s.astype(np.int64), matrix_nd, background_n, queries)
     if index.card.least_recall >= MIN_RECALL:
         return index
     tell(f"with them it finds only {index.card.least_recall:.1%} of what it should")

@@ -16,8 +16,9 @@ from jaxtyping import Bool, Float32, Int64, Shaped
 from viewfinder.search.approximate import ApproximateIndex, encode_ids
 from viewfinder.search.samples import SMALL_SAMPLE
 
-SCANNED = 30_000
-"""Up to this many pictures all are scored, which costs about as much as a search of the index."""
+SCANNED = 3_000
+"""Up to this many pictures all are scored, which costs about as much as a search of the index: each lies in a page of
+memory of its own."""
 
 COMPARED_AT_ONCE = 65_536
 """Ids that are compared at once."""
@@ -65,7 +66,7 @@ class IndexedPictures:
         self.index = index
         self.size = len(index)
         ids_n = encode_ids(ids)
-        self.row_s = find_rows(ids_n, index.ids_s)
+        self.row_s = find_rows(ids_n, index.ids_s).astype(np.int32)
         self._is_alike = len(ids_n) == self.size and bool((self.row_s == np.arange(self.size)).all())
         self.gone = int((self.row_s < 0).sum())
         known_n = np.zeros(len(ids_n), bool)
@@ -84,10 +85,10 @@ class IndexedPictures:
         """Rows of about the best `count` of the pictures that it knows and that are allowed."""
         if allowed_n is None:
             rows_k = self.row_s[self.index.search(query_w, count + self.gone, against=against, deeper=deeper)]
-            return np.asarray(rows_k[rows_k >= 0])
+            return np.asarray(rows_k[rows_k >= 0], np.int64)
         allowed_s = allowed_n if self._is_alike else allowed_n[self.row_s] & (self.row_s >= 0)
         slots_k = self.index.search(query_w, count, against=against, allowed_s=allowed_s, deeper=deeper)
-        return np.asarray(self.row_s[slots_k])
+        return np.asarray(self.row_s[slots_k], np.int64)
 
     def candidates(
         self,

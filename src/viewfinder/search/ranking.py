@@ -217,11 +217,11 @@ class Ranking:
         """
         [row] = self.gallery.rows([picture])
         scores = score_all(self.gallery, self.query, exact=True)
-        open_n = ~scores.excluded_n
-        if not open_n[row]:
+        if scores.excluded_n[row]:
             return len(self.gallery) - 1, len(self.gallery) - 1
-        lead_k = scores.total_n[open_n] - scores.total_n[row]
-        return int((lead_k > TIE).sum()), int((lead_k >= -TIE).sum()) - 1
+        lead_n = scores.total_n - scores.total_n[row]
+        lead_n[scores.excluded_n] = -np.inf
+        return int(np.count_nonzero(lead_n > TIE)), int(np.count_nonzero(lead_n >= -TIE)) - 1
 
     def _round_scores(self, rows: Sequence[int]) -> list[float]:
         return [round(score, 4) for score in self.scores.at(np.asarray(rows, np.int64)).tolist()]

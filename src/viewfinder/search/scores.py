@@ -32,6 +32,9 @@ from viewfinder.store.half_rows import HalfRows, take_rows
 SAME_SCORES = 1e-9
 """Scores that deviate less from their mean are alike."""
 
+SCORED_AT_ONCE = 2048
+"""Pictures here and there that are scored at once: their vectors stay in the processor's cache."""
+
 MIN_SORTED = 100
 """Results sorted at once: more than are looked at, as a rule, if nothing is asked."""
 
@@ -185,6 +188,9 @@ def score_parts(
     gallery: Gallery, query: Query, rows: Int[np.ndarray, " k"] | slice = slice(None)
 ) -> Float32[np.ndarray, " k"]:
     """The weighted mean likeness of pictures to the query's parts, in one scan of their vectors."""
+    if not isinstance(rows, slice) and len(rows) > SCORED_AT_ONCE:
+        starts = range(0, len(rows), SCORED_AT_ONCE)
+        return np.concatenate([score_parts(gallery, query, rows[at : at + SCORED_AT_ONCE]) for at in starts])
     plain, vectors_kd = sum_plain_parts(query), take_rows(gallery.snapshot.matrix_nd, rows)
     total_k = np.zeros(len(vectors_kd), np.float32)
     if plain.vector_d is not None:

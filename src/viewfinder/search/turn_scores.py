@@ -71,7 +71,7 @@ def score_deeper(
 
     Only what is computed of each picture by itself would take long of all of them: more candidates are searched for.
     """
-    if count <= MAX_DEEP and gallery.has_index and list_computed(gallery, query):
+    if count <= MAX_DEEP and gallery.has_index and (list_computed(gallery, query) or not _is_plain(query)):
         near, deeper = None, math.ceil(count / CANDIDATES)
         if gallery.shards is not None:
             near = ask_shards(gallery, gallery.shards, query, allowed_n, deeper)
@@ -360,13 +360,13 @@ def _is_known(ratios: Ratios | None) -> bool:
 
 def _score_sample(gallery: Gallery, query: Query, parts: Sequence[Part]) -> Float32[np.ndarray, " k"]:
     """What some of a query's parts give the pictures of the small sample."""
-    samples = gallery.measures.samples
+    samples, width = gallery.measures.samples, gallery.snapshot.matrix_nd.shape[1]
     total_k = np.zeros(len(samples.rows_k), np.float32)
     for part in parts:
         if part.kind == "vocabulary" and part.vector_d is not None:
             likeness_k = samples.words_kl @ part.vector_d
         else:
-            likeness_k = measure_likeness(gallery, part, samples.rows_k)
+            likeness_k = measure_likeness(gallery, part, samples.rows_k, samples.vectors_kw[:, :width])
         total_k += np.float32(part.weight / positive_weight(query)) * likeness_k
     return total_k
 
@@ -379,8 +379,10 @@ def fit_query(vectors_kw: Float32[np.ndarray, "k w"], scores_k: Float32[np.ndarr
     deviation = float(scores_k.std()) or 1.0
     weight_k = np.exp((scores_k - scores_k.max()) / deviation).astype(np.float32)
     weight_k /= weight_k.sum()
-    root_k = np.sqrt(weight_k)
-    apart_kw = (vectors_kw - weight_k @ vectors_kw) * root_k[:, None]
-    level_k = (scores_k - weight_k @ scores_k) * root_k
-    gram_ww = (apart_kw.T @ apart_kw).astype(np.float64) + RIDGE * np.eye(vectors_kw.shape[1])
-    return np.asarray(np.linalg.solve(gram_ww, (apart_kw.T @ level_k).astype(np.float64)), np.float32)
+    # Apart from their weighted mean, without an array of what is apart: E[v v'] - E[v] E[v]', E[v s] - E[v] E[s].
+    mean_w = (weight_k @ vectors_kw).astype(np.float64)
+    weighed_kw = vectors_kw * np.sqrt(weight_k)[:, None]
+    gram_ww = (weighed_kw.T @ weighed_kw).astype(np.float64) - np.outer(mean_w, mean_w)
+    gram_ww += RIDGE * np.eye(vectors_kw.shape[1])
+    level_k = weight_k * (scores_k - weight_k @ scores_k)
+    return np.asarray(np.linalg.solve(gram_ww, (level_k @ vectors_kw).astype(np.float64)), np.float32)

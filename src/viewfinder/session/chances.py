@@ -14,18 +14,22 @@ def find_chances_at(gallery: Gallery, rows_k: Int[np.ndarray, " k"]) -> Float32[
     """How likely each label of photographs holds for some pictures; None where nothing can tell.
 
     In a large collection it is computed from their vectors: those of the sample once, others once for all answers of a
-    turn.
+    turn and for its question, which is about some of the same pictures.
     """
     labels = photograph_labels()
     if predicts_on_demand(gallery, labels):
         vectors_nd = gallery.snapshot.matrix_nd
         if rows_k is gallery.measures.samples.rows_k:
             return gallery.memory.remember(("labels of the sample",), lambda: labels.chances(vectors_nd[rows_k]))
-        asked_k, chances_kl = gallery.memory.get(("labels asked last",)) or (None, None)
-        if asked_k is None or not np.array_equal(asked_k, rows_k):
-            chances_kl = labels.chances(vectors_nd[rows_k])
-            gallery.memory.put(("labels asked last",), (np.array(rows_k), chances_kl))
-        return chances_kl
+        asked_k, chances_kl = gallery.memory.get(("labels asked last",)) or (rows_k[:0], np.empty((0, 0), np.float32))
+        if len(asked_k):
+            place_k = np.minimum(np.searchsorted(asked_k, rows_k), len(asked_k) - 1)
+            if (asked_k[place_k] == rows_k).all():
+                return np.asarray(chances_kl[place_k])
+        order_k = np.argsort(rows_k, kind="stable")
+        found_kl = labels.chances(vectors_nd[rows_k])
+        gallery.memory.put(("labels asked last",), (np.asarray(rows_k)[order_k], found_kl[order_k]))
+        return found_kl
     if gallery.measures.scale.is_of_box:
         chances_nl = predict_labels(gallery, labels)
     else:

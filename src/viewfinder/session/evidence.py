@@ -87,6 +87,9 @@ def weigh_answer(gallery: Gallery, answer: Answer) -> Ratios | None:
     pictures that matter, computed of these alone: the mean is then that of a sample.
     """
 
+    # All that the answer's likelihoods depend on.
+    said = (answer.question.attribute, answer.question.choices, answer.text)
+
     def weigh() -> Ratios | None:
         if not len(gallery):
             return None
@@ -107,12 +110,13 @@ def weigh_answer(gallery: Gallery, answer: Answer) -> Ratios | None:
             return LikelihoodRatios(compare(likely_n), None)
         return ComputedRatios(
             lambda rows_k: compare(model.weigh(KnownOfGallery(gallery, rows_k), mean)),
-            lambda: compare(model.weigh(KnownOfGallery(gallery), mean)),
+            lambda: gallery.memory.remember(
+                ("all", *said), lambda: compare(model.weigh(KnownOfGallery(gallery), mean))
+            ),
             -math.log(mean),
         )
 
-    # All that the answer's likelihoods depend on.
-    return gallery.memory.remember((answer.question.attribute, answer.question.choices, answer.text), weigh)
+    return gallery.memory.remember(said, weigh)
 
 
 def _weigh_levels(model: AnswerModel, pictures: KnownOfGallery) -> LevelRatios:
