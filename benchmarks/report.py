@@ -35,7 +35,7 @@ from report_any_encoder import encoder_parts
 from report_basic import basic_parts
 from report_capacity import capacity_parts, capacity_plot
 from report_claims import claim_parts, claims_plot, few_seeds
-from report_conversations import conversation_parts, conversations_plot, short_rows
+from report_conversations import conversation_parts, conversations_plot, minds_parts, short_rows
 from report_describing import describing_parts
 from report_encoders import encoders_table
 from report_fusion import fusion_parts
@@ -107,6 +107,7 @@ def make_parts(results: dict[str, dict[str, Any]], judged: Sequence[Judged]) -> 
         **fusion_parts(results["fusion"]),
         **basic_parts(results["basic"]),
         **conversation_parts(results["conversations"]),
+        **minds_parts(results["changing_minds"]),
         **capacity_parts(results["capacity"]),
         **sharded_parts(results["sharded"]),
         **photographs_parts(results["photographs"]),

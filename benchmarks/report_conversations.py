@@ -30,6 +30,16 @@ def conversation_parts(found: dict[str, Any]) -> dict[str, list[str]]:
     }
 
 
+def minds_parts(found: dict[str, Any]) -> dict[str, list[str]]:
+    """The table of `changing_minds.py`: one row a way to say it."""
+    rows = [
+        [way, *(format_spread(one[kind]) for kind in ("adds", "revises", "gain"))] for way, one in found["ways"].items()
+    ]
+    head = ['said after "a dog on the grass"', "adds, as before", "takes back", "difference"]
+    stories = f"{found['stories']} stories among {found['pictures']:,} photographs. {machine_line(found['machine'])}"
+    return {"minds": [*format_table(head, rows), "", stories]}
+
+
 def aims_table(styles: dict[str, Any], absent: dict[str, Any]) -> list[str]:
     """One row a figure that is aimed at, one column a style."""
     rows = [

@@ -166,6 +166,14 @@ def test_like_this_but_adds_what_is_said_and_leaves_the_picture_out(notes: Annot
     assert name(notes, changed[:10], "dog", "puppy") >= 7
 
 
+def test_a_correction_takes_the_place_of_what_it_corrects(notes: AnnotatedPhotos, session: Session) -> None:
+    session.say("a dog on the grass")
+    corrected = find(session.say("no, in the water"))
+    water = ("water", "pool", "lake", "ocean", "river", "wave", "splash")
+    assert name(notes, corrected[:10], *water) >= 6
+    assert name(notes, corrected[:10], "dog", "puppy") >= 7
+
+
 def test_a_picture_of_ones_own_finds_the_photograph_that_it_was_made_from(
     notes: AnnotatedPhotos, gallery: Gallery, session: Session, tmp_path: Path
 ) -> None:

@@ -188,6 +188,7 @@ class ResolvedTurn:
     catalogue: column -> values; `changes` the values that a "but ..." names, and then `text` is the rest of it.
     `words` gives vectors in the space of the global picture vectors, `sentences` vectors before any head. `earlier`
     gives the pictures of an earlier turn by its number: the one picked there, else the top of what it showed.
+    `revise` gives a description of before as it still holds after this turn, "" where nothing of it does; None: all do.
     `collection` describes all pictures that are searched, `look_up_for` gives the same turn with what another
     retriever reads of pictures; None: nobody can tell.
     """
@@ -203,6 +204,7 @@ class ResolvedTurn:
     vocabulary: tuple[str, ...] = ()
     sentences: SentenceEncoder | None = None
     earlier: Callable[[int], tuple[Picture, ...]] = lambda number: ()
+    revise: Callable[[str], str] | None = None
     collection: Callable[[], Collection] | None = None
     look_up_for: Callable[[Reads], ResolvedTurn] | None = None
 

@@ -37,14 +37,20 @@ def test_words_that_only_look_like_a_negation_are_left_alone(text: str) -> None:
     assert split_clauses(text) == Clauses(text)
 
 
-@pytest.mark.parametrize("text", ["no, two of them", "No. two of them", "nope: two of them"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "no, two of them", "No. two of them", "nope: two of them", "no wait, two of them", "wait no, two of them",
+        "sorry, two of them", "I mean two of them", "no, sorry, I meant two of them", "actually two of them",
+    ],
+)  # fmt: skip
 def test_a_correction_is_read_with_what_it_corrects(text: str) -> None:
     assert split_clauses(text) == Clauses("two of them")
     assert split_clauses_in_context(text, "dogs on grass") == Clauses("dogs on grass, two of them")
     assert split_clauses_in_context(text, "") == Clauses("two of them")
 
 
-@pytest.mark.parametrize("text", ["two of them", "no people", "no, no people"])
+@pytest.mark.parametrize("text", ["two of them", "no people", "no, no people", "waiting people", "a rather small dog"])
 def test_what_corrects_nothing_stands_alone(text: str) -> None:
     assert split_clauses_in_context(text, "dogs on grass") == split_clauses(text)
 

@@ -2,7 +2,8 @@
 
 Each turn becomes weighted parts of one query, so every turn's share of a score can be shown. What is said stays; a
 picked picture replaces the one picked before it; a rejected one goes. Words said with a picture ("but brown") count
-more than the picture they change. What several turns say is read turn by turn, and as one text besides.
+more than the picture they change. What several turns say is read turn by turn, and as one text besides; of what cannot
+be true together, the later holds ("no, in the snow").
 """
 
 from __future__ import annotations
@@ -75,12 +76,25 @@ class Composer:
 
     def step(self, state: ComposerState, turn: ResolvedTurn) -> ComposerState:
         """The state with this turn's parts added, and those it invalidates removed."""
-        return _encode_texts(_add_turn(state, turn), turn)
+        return _encode_texts(_add_turn(_revise(state, turn), turn), turn)
 
     def query(self, state: ComposerState) -> Query:
         """All parts, each description as one of all: the gallery adds them up."""
         sharpness = _compute_sharpness(state.parts)
         return Query(parts=_blend_parts(state), excluded=state.excluded, sharpness=sharpness, on_box_scale=True)
+
+
+def _revise(state: ComposerState, turn: ResolvedTurn) -> ComposerState:
+    """The state with descriptions as they still hold beside this turn; their vectors come with those of new texts."""
+    if turn.revise is None:
+        return state
+    parts = []
+    for part in state.parts:
+        label = turn.revise(part.label) if _is_description(part) else part.label
+        if label:
+            parts.append(part if label == part.label else replace(part, label=label, vector_d=None))
+    described = state.described and replace(state.described, label=turn.revise(state.described.label))
+    return replace(state, parts=tuple(parts), described=described if described and described.label else None)
 
 
 def _add_turn(state: ComposerState, turn: ResolvedTurn) -> ComposerState:

@@ -19,6 +19,7 @@ from viewfinder.search.gallery import Gallery
 from viewfinder.search.picture_reading import read_image, read_picture
 from viewfinder.session.evidence import read_answer
 from viewfinder.session.reading import Read, read_plainly
+from viewfinder.session.revising import find_revision
 from viewfinder.store.objects import parse_address
 from viewfinder.store.rows import FACTS
 from viewfinder.wording.changes import ValueFamily, find_named_changes
@@ -83,6 +84,7 @@ def resolve_turn(
     values: dict[str, tuple[str, ...]] = {}
     changes: tuple[Change, ...] = ()
     vocabulary = gallery.find_vocabulary(reads)
+    revise = find_revision(turn, text)
     screens = _Screens(conversation, gallery, image_file, reads)
     match turn:
         case Like(picture):
@@ -112,6 +114,7 @@ def resolve_turn(
         vocabulary.words if vocabulary is not None else (),
         gallery.find_sentences(None if reads.space is None else reads.space.raw_version),
         lambda number: screens.list_after(number) if 0 <= number < node.number else (),
+        revise,
         lambda: gallery.collection,
         lambda others: resolve_turn(conversation, node, gallery, image_file, others, read),
     )

@@ -9,6 +9,7 @@ from viewfinder.query import WordMatch
 from viewfinder.questioners.photographs import REMEMBER
 from viewfinder.search.gallery import Gallery
 from viewfinder.session.reading import Read, read_plainly
+from viewfinder.session.revising import Revise, find_revision
 from viewfinder.wording.clauses import split_clauses, split_clauses_in_context
 from viewfinder.wording.replies import is_dont_know
 
@@ -17,6 +18,8 @@ def texts_said(path: Sequence[Node], read: Read = read_plainly) -> tuple[str, ..
     """The descriptions of the wanted picture on a path, without what it is not."""
     texts: list[str] = []
     for node in path:
+        revise = find_revision_of(node, read)
+        texts = texts if revise is None else [revise(text) for text in texts]
         match node.turn:
             case Say(text):
                 texts.append(split_clauses_in_context(read(text).content, texts[-1] if texts else "").wanted)
@@ -26,24 +29,34 @@ def texts_said(path: Sequence[Node], read: Read = read_plainly) -> tuple[str, ..
     return tuple(filter(None, texts))
 
 
+def find_revision_of(node: Node, read: Read) -> Revise | None:
+    """What the turn of a node changes of descriptions before it; None where it adds to them."""
+    text = getattr(node.turn, "text", "")
+    return find_revision(node.turn, read(text).content) if node.turn is not None and text else None
+
+
 def match_words(path: Sequence[Node], gallery: Gallery, read: Read = read_plainly) -> tuple[WordMatch, ...]:
     """The descriptions of which words are written about pictures; a picked or shown picture voids those before it."""
     if gallery.written is None:
         return ()
-    found: list[WordMatch] = []
+    said_at: list[tuple[int, str]] = []
     for node in path:
+        revise = find_revision_of(node, read)
+        said_at = said_at if revise is None else [(number, revise(text)) for number, text in said_at]
         match node.turn:
             case Like(text=said) | Show(text=said):
-                found, text = [], said
+                said_at, text = [], said
             case Say(said):
                 text = said
             case Answer(question, said) if question.attribute in (None, REMEMBER) and not is_dont_know(said):
                 text = said
             case _:
                 continue
-        wanted = split_clauses(read(text).content).wanted
+        said_at.append((node.number, split_clauses(read(text).content).wanted))
+    found: list[WordMatch] = []
+    for number, wanted in said_at:
         if wanted and gallery.written.weigh_text(wanted).ratios is not None:
-            found.append(WordMatch(node.number, wanted))
+            found.append(WordMatch(number, wanted))
         if wanted and gallery.weigh_machine_words(wanted) is not None:
-            found.append(WordMatch(node.number, wanted, by_machine=True))
+            found.append(WordMatch(number, wanted, by_machine=True))
     return tuple(found)

@@ -22,7 +22,13 @@ _NEGATION = re.compile(
 DENYING_WORDS = frozenset({"no", "not", "without", "never", "nor"})
 """Words before a noun that deny it."""
 
-_CORRECTION = re.compile(r"^\s*(?:no|nope)\s*[,;:.!]\s*(?=\S)", re.IGNORECASE)
+_CORRECTION = re.compile(
+    r"^\s*(?:(?:no|nope)(?:\s*[,;:.!]|(?=\s+(?:wait|sorry|actually|i\s+meant?)\b))\s*"
+    r"|(?:wait|sorry|rather)\s*[,;:.!]\s*|(?:wait|sorry)\s+(?=(?:no|actually|i\s+meant?)\b)"
+    r"|(?:actually|i\s+meant?)\b\s*[,;:.!]?\s*|(?<=\bwait )no\s+)+(?=\S)",
+    re.IGNORECASE,
+)
+"""What opens a correction: "no, ...", "wait, no, ...", "sorry, I meant ..."."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +55,15 @@ def split_clauses(text: str) -> Clauses:
     return Clauses(wanted, unwanted)
 
 
+def is_correction(text: str) -> bool:
+    """Whether a sentence says that it corrects what was said before.
+
+    >>> [is_correction(text) for text in ("no, in the snow", "no wait, two of them", "I mean a cat", "no people")]
+    [True, True, True, False]
+    """
+    return _CORRECTION.match(text) is not None
+
+
 @lru_cache(maxsize=16_384)
 def split_clauses_in_context(text: str, before: str) -> Clauses:
     """`split_clauses`; a correction ("no, ...") says what it wants only together with what was said `before` it.
@@ -57,6 +72,6 @@ def split_clauses_in_context(text: str, before: str) -> Clauses:
     'dogs on grass, two of them'
     """
     clauses = split_clauses(text)
-    if not (before and clauses.wanted and _CORRECTION.match(text)):
+    if not (before and clauses.wanted and is_correction(text)):
         return clauses
     return replace(clauses, wanted=f"{before}, {clauses.wanted}")
