@@ -172,12 +172,19 @@ def test_taking_a_chip_back_leaves_exactly_the_others(clauses: list[str], kind: 
     text = ", ".join(clauses)
     turns: dict[str, Turn] = {"say": Say(text), "but": Like("p010", text), "reject": Reject(("p001",), text)}
     turn = turns[kind]
-    found = chips(Say("purple"), turn)
+    found = chips(Say("stripes"), turn)
     for chip in found:
         if chip.turn == 2 and chip.without is not None:
-            left = chips(Say("purple"), turn_from_json(chip.without))
+            left = chips(Say("stripes"), turn_from_json(chip.without))
             others = [other.label for other in found if other is not chip]
             assert sorted(other.label for other in left) == sorted(others)
+
+
+def test_what_a_turn_took_back_is_there_again_without_it() -> None:
+    picked = chips(Say("purple"), Like("p010", "red"))
+    assert [chip.label for chip in picked] == ["this picture", "red"]
+    assert [chip.without for chip in picked] == [{"say": "red"}, {"like": "p010"}]
+    assert [chip.label for chip in chips(Say("purple"), Like("p010"))] == ["purple", "this picture"]
 
 
 @pytest.fixture(scope="module")
