@@ -37,7 +37,7 @@ JUDGED_EACH = 25
 
 
 FEW_STEPS = 150
-"""Of networks that lack a part: those that lack none are the best before."""
+"""Of networks that lack a part or more: the whole one is nearly at its best by then."""
 
 
 @dataclass(frozen=True)
@@ -55,12 +55,11 @@ class Training:
     seeds: tuple[int, ...] = (0,)
 
 
-MAIN, WITH_PRODUCTS = "network", "and captions of products"
+MAIN, PRODUCTS = "network", "captions of products alone"
 TRAININGS: dict[str, Training] = {
     MAIN: Training(steps=250, seeds=(0, 1, 2)),
-    "with vectors of its own": Training(Sizes(free=True)),
-    WITH_PRODUCTS: Training(products=True),
-    "without the residual": Training(Sizes(residual=False)),
+    "with vectors of its own": Training(Sizes(free=True), steps=500),
+    "without the residual": Training(Sizes(residual=False, free=True), steps=500),
     "one vector": Training(Sizes(slots=1)),
     "the last turn alone": Training(Sizes(history=False)),
     "captions alone": Training(people=("captions",)),
@@ -69,6 +68,10 @@ TRAININGS: dict[str, Training] = {
     "10 % of the photographs": Training(share=0.1),
     "0.3 M": Training(Sizes(width=80)),
     "3 M": Training(Sizes(width=288, layers=3)),
+    **{
+        name: Training(Sizes(free=free), people=(), products=True, steps=400, seeds=(0, 1, 2))
+        for name, free in ((PRODUCTS, False), (f"{PRODUCTS}, with vectors of its own", True))
+    },
 }
 
 
@@ -105,7 +108,7 @@ def train(name: str, seed: int, work: Path) -> None:
         return
     started = time.perf_counter()
     halls = read_training(work, training)
-    validation = {people: read_talks(work, Sitting("val", people, 0)) for people in ("captions", "mixed")}
+    validation = read_validation(work, training)
     torch.manual_seed(seed)
     random = np.random.default_rng(seed)
     network = TurnNetwork(training.sizes)
@@ -116,7 +119,7 @@ def train(name: str, seed: int, work: Path) -> None:
     best, curve, lost = (np.inf, averaged.state_dict()), list[dict[str, float]](), list[float]()
     for step in range(training.steps + 1):
         if step % JUDGED_EACH == 0:
-            held = {people: judge(averaged, talks) for people, talks in validation.items()}
+            held = {name: float(np.mean([judge(averaged, one) for one in some])) for name, some in validation.items()}
             held_mean = float(np.mean(list(held.values())))
             curve.append({"step": step, "learnt": float(np.mean(lost[-JUDGED_EACH:] or [np.nan])), **held})
             print(name, seed, curve[-1], f"{time.perf_counter() - started:.0f} s", flush=True)
@@ -137,6 +140,13 @@ def train(name: str, seed: int, work: Path) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     minutes = (time.perf_counter() - started) / 60
     torch.save({"state": best[1], "sizes": asdict(training.sizes), "curve": curve, "minutes": minutes}, file)
+
+
+def read_validation(work: Path, training: Training) -> dict[str, list[Talks]]:
+    """What says when to stop: photographs, or products if nothing else is learnt from."""
+    if not training.people:
+        return {name: read_kept(work, "val", name) for name in LEARNT}
+    return {people: [read_talks(work, Sitting("val", people, 0))] for people in ("captions", "mixed")}
 
 
 def warm_then_cosine(steps: int) -> Callable[[int], float]:
@@ -249,11 +259,16 @@ def measure(work: Path, fusion: Path) -> dict[str, Any]:
         for name, training in TRAININGS.items()
         if (seeds := [seed for seed in training.seeds if file_of(name, seed, work).is_file()])
     }
+    told = {name: describe_training(name, seeds, work) for name, seeds in trained.items()}
+    chosen = min(
+        (name for name in told if name.startswith(PRODUCTS)), key=lambda name: sum(told[name]["nats"].values())
+    )
     return {
         "photographs": measure_photographs(work, trained),
-        "trainings": {name: describe_training(name, seeds, work) for name, seeds in trained.items()},
+        "trainings": told,
         "learnt from": count_learnt(work),
-        "columns": measure_columns(work, fusion, [load_network(WITH_PRODUCTS, 0, work)] * len(SEEDS)),
+        "columns": measure_columns(work, fusion, [load_network(chosen, seed, work) for seed in SEEDS]),
+        "columns, network": chosen,
         "machine": describe_host(),
     }
 
@@ -266,7 +281,7 @@ def measure_photographs(work: Path, trained: Mapping[str, Sequence[int]]) -> dic
         composer_ct = find_hits(None, talks)
         rows: dict[str, Any] = {"composer": [{"R@10": estimate_mean(hits_c[None])} for hits_c in composer_ct.T]}
         for name, seeds in trained.items():
-            if part == "val" or name == MAIN:
+            if not name.startswith(PRODUCTS) and (part == "val" or name == MAIN):
                 hits_ect = np.stack([find_hits(load_network(name, seed, work), talks) for seed in seeds])
                 rows[name] = [
                     {"R@10": estimate_mean(hits_ec), "difference": estimate_mean(hits_ec - composer_c)}
@@ -280,14 +295,15 @@ def measure_photographs(work: Path, trained: Mapping[str, Sequence[int]]) -> dic
 def describe_training(name: str, seeds: Sequence[int], work: Path) -> dict[str, Any]:
     """The size of a network, the minutes of its training, and its best figures on validation."""
     kept = [torch.load(file_of(name, seed, work)) for seed in seeds]
-    best = [min(one["curve"], key=lambda at: at["captions"] + at["mixed"]) for one in kept]
+    judged = [name for name in kept[0]["curve"][0] if name not in ("step", "learnt")]
+    best = [min(one["curve"], key=lambda at: sum(at[name] for name in judged)) for one in kept]
     return {
         "seeds": list(seeds),
         "numbers": sum(value.numel() for value in kept[0]["state"].values()),
         "minutes": round(float(np.mean([one["minutes"] for one in kept])), 1),
         "steps": [at["step"] for at in best],
-        "nats": {people: round(float(np.mean([at[people] for at in best])), 4) for people in ("captions", "mixed")},
-        "nats of the composer": {people: round(kept[0]["curve"][0][people], 4) for people in ("captions", "mixed")},
+        "nats": {people: round(float(np.mean([at[people] for at in best])), 4) for people in judged},
+        "nats of the composer": {people: round(kept[0]["curve"][0][people], 4) for people in judged},
     }
 
 

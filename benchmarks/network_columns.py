@@ -1,8 +1,8 @@
 """The network on dialogues about products, and as one more opinion beside those that `one` weighs.
 
-It has learnt from relative captions of training products as well (Fashion IQ's and CIRR's), and is given to the gates
-of `one` as they are: its scores, in deviations from their mean, are added with a weight that is the best on the
-validation dialogues of a column.
+It has learnt from relative captions of training products (Fashion IQ's and CIRR's), and is added to the sum of `one`
+as it is: its scores in deviations from their mean, with a weight that is the best on the validation dialogues of a
+column. The composer in its place tells what such a weight alone does.
 """
 
 from __future__ import annotations
@@ -24,17 +24,15 @@ from viewfinder.evaluation import Plan
 from viewfinder.evaluation.evaluate import load_tasks
 from viewfinder.evaluation.pictures import load_pictures, match_pictures
 from viewfinder.evaluation.plan import load_system
-from viewfinder.retrievers.one.gates import COMPOSER, SYSTEMS
+from viewfinder.metrics import correct_holm, seeded_test
+from viewfinder.retrievers.one.gates import COMPOSER, MIN_SHARE, PHOTOGRAPHS, SYSTEMS, WORLDS
 
 LEARNT = ("fashioniq: one turn", "cirr")
 """Columns of whose training part there are dialogues."""
 
 TRIED = (*LEARNT, "mai: combination, captions read", ALL_PHOTOGRAPHS)
-MOST = 400
+MOST = 1500
 """Training dialogues of a task."""
-
-MIN_SHARE = 0.05
-"""As in fusion.py."""
 
 WEIGHTS = (0.0, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
 """Nats a deviation that are tried on validation."""
@@ -74,22 +72,17 @@ def read_kept(work: Path, part: str, name: str) -> list[Talks]:
 
 
 def measure_columns(work: Path, fusion: Path, networks: Sequence[TurnNetwork]) -> dict[str, Any]:
-    """Every column: the composer, `one`, the network, and both."""
-    found, gates = {}, [read_gates(fusion / "gates" / f"one-{seed}.npz") for seed in SEEDS]
+    """Every column: the composer, `one`, the network, and `one` with it; and with the composer in its place."""
+    found, tests = dict[str, Any](), dict[str, float]()
+    gates = [read_gates(fusion / "gates" / f"one-{seed}.npz") for seed in SEEDS]
     for name in TRIED:
         validation, test = (list(read_both(work, fusion, part, name)) for part in ("val", "test"))
-        tried = {
-            weight: np.mean(
-                [end_hits(validation, one, net, weight).mean() for one, net in zip(gates, networks, strict=True)]
-            )
-            for weight in WEIGHTS
-        }
-        weight = max(tried, key=lambda nats: (tried[nats], -nats))
-        one_ec = np.stack([end_hits(test, one, net, 0.0) for one, net in zip(gates, networks, strict=True)])
-        both_ec = np.stack([end_hits(test, one, net, weight) for one, net in zip(gates, networks, strict=True)])
+        weight, both_ec = choose_weight(validation, test, gates, networks)
+        composer_weight, control_ec = choose_weight(validation, test, gates, [None] * len(gates))
+        one_ec = np.stack([end_hits(test, one, None, 0.0) for one in gates])
         alone_sc = np.concatenate([some.hits_sq[:, some.queries.last_q] for some, _ in test], axis=1)
         composer_c, best = alone_sc[SYSTEMS.index(COMPOSER)], int(alone_sc.mean(axis=1).argmax())
-        network_ec = np.stack([end_hits(test, None, net, 1.0) for net in networks])
+        network_ec = np.stack([end_hits(test, None, network, 1.0) for network in networks])
         found[name] = {
             "dialogues": len(composer_c),
             "composer": estimate_mean(composer_c[None]),
@@ -98,14 +91,34 @@ def measure_columns(work: Path, fusion: Path, networks: Sequence[TurnNetwork]) -
             "one": estimate_mean(one_ec),
             "network": estimate_mean(network_ec),
             "network over composer": estimate_mean(network_ec - composer_c),
+            "network over best": estimate_mean(network_ec - alone_sc[best]),
             "weight": weight,
-            "tried on validation": {str(nats): round(float(mean), 4) for nats, mean in tried.items()},
             "with one": estimate_mean(both_ec),
             "with one over one": estimate_mean(both_ec - one_ec),
             "with one over best": estimate_mean(both_ec - alone_sc[best]),
+            "the composer in its place": {"weight": composer_weight, "found": estimate_mean(control_ec)},
+            "with one over that": estimate_mean(both_ec - control_ec),
         }
+        tests[name] = seeded_test(both_ec - alone_sc[best])[0]
         print(name, found[name], flush=True)
+    for name, p_value in zip(tests, correct_holm(list(tests.values())), strict=True):
+        found[name]["with one over best, Holm"] = round(p_value, 4)
     return found
+
+
+def choose_weight(
+    validation: Sequence[tuple[Standardised, Talks]],
+    test: Sequence[tuple[Standardised, Talks]],
+    gates: Sequence[Gates],
+    networks: Sequence[TurnNetwork | None],
+) -> tuple[float, Float[np.ndarray, "e c"]]:
+    """The weight of an opinion that is the best on validation, and what is found with it on the test."""
+
+    def hear(some: Sequence[tuple[Standardised, Talks]], weight: float) -> Float[np.ndarray, "e c"]:
+        return np.stack([end_hits(some, one, network, weight) for one, network in zip(gates, networks, strict=True)])
+
+    weight = max(WEIGHTS, key=lambda nats: (hear(validation, nats).mean(), -nats))
+    return weight, hear(test, weight)
 
 
 def read_gates(file: Path) -> Gates:
@@ -123,18 +136,25 @@ def read_both(work: Path, fusion: Path, part: Part, name: str) -> Iterator[tuple
 
 
 def end_hits(
-    some: Sequence[tuple[Standardised, Talks]], gates: Gates | None, network: TurnNetwork, weight: float
+    some: Sequence[tuple[Standardised, Talks]], gates: Gates | None, network: TurnNetwork | None, weight: float
 ) -> Float[np.ndarray, " c"]:
-    """Whether the wanted picture is found at the end, by the gates' sum with the network; None: by the network."""
+    """Whether the wanted picture is found at the end, by the gates' sum and an opinion with a weight.
+
+    `gates` None: by the opinion alone. `network` None: the opinion is the composer's. In a library of photographs the
+    sum is the composer alone, as the rule of `one` is.
+    """
     found = []
     for one, talks in some:
         last_q = one.queries.last_q
         total_qn: Float32[np.ndarray, "q n"] = np.zeros(one.out_qn.shape, np.float32)
-        if gates is not None:
+        if gates is not None and WORLDS[int(np.argmax(one.library_w))] == PHOTOGRAPHS:
+            total_qn = one.z_qsn[:, SYSTEMS.index(COMPOSER)]
+        elif gates is not None:
             total_qn = fuse(one.z_qsn, gates.kept_weights(one, MIN_SHARE))
         if weight:
-            scores_qn = score_talks(network, talks, np.unique(talks.dialogue_q))
-            total_qn = total_qn + np.float32(weight) * deviations(scores_qn)
+            composed_qn = talks.scores_qn.astype(np.float32)
+            opinion_qn = composed_qn if network is None else score_talks(network, talks, np.unique(talks.dialogue_q))
+            total_qn = total_qn + np.float32(weight) * deviations(opinion_qn)
         found.append(hits(total_qn[last_q], one.queries.target_q[last_q], one.out_qn[last_q]))
     return np.concatenate(found)
 

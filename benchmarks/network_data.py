@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 from chat_tests import without_shown
-from conversations import STYLES, encode_files
+from conversations import ROUNDS, STYLES, encode_files
 from fusion_data import Part as DataPart
 from fusion_data import read_tasks_of
 from jaxtyping import Float, Float32, Int
@@ -58,12 +58,10 @@ AT_ONCE = 16
 """Texts that are read together."""
 
 MIN_CAPTIONS = 5
-ROUNDS = 6
 
 PEOPLE: dict[str, dict[str, Any]] = {
     "captions": {"speaks": "sentences", "policy": "describes"},
     "mixed": STYLES["mixed"],
-    "fragments": {"speaks": "fragments", "policy": "describes"},
 }
 """Who talks about photographs."""
 
@@ -72,18 +70,15 @@ class Kind(IntEnum):
     """What a token holds."""
 
     SAID = 0
-    UNWANTED = 1
+    UNWANTED = 1  # the negative of what is ruled out
     ASKED = 2
     ANSWERED = 3
     PICKED = 4
-    BUT = 5
-    REJECTED = 6
-    SHOWN = 7
+    BUT = 5  # what is said with a picture
+    REJECTED = 6  # the negative of a picture
+    SHOWN = 7  # the mean of what was on the screen
     COMPOSED = 8  # what the composer makes of all turns; the last token of a turn
 
-
-NEGATIVE = (Kind.UNWANTED, Kind.REJECTED)
-"""Tokens whose vectors count against a picture."""
 
 Token = tuple[Kind, Float[np.ndarray, " d"]]
 

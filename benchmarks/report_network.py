@@ -16,7 +16,7 @@ def network_parts(found: dict[str, Any]) -> dict[str, list[str]]:
     return {
         "network": tests_table(photographs),
         "network-validation": validation_table(photographs, found["trainings"]),
-        "network-columns": columns_table(found.get("columns", {})),
+        "network-columns": columns_table(found["columns"]),
         "network-machine": [machine_line(found["machine"])],
     }
 
@@ -38,45 +38,51 @@ def turn_cell(one: Mapping[str, Any]) -> str:
     text = format_tenths(one["R@10"]["mean"])
     if "difference" not in one:
         return text
-    low, high = (f"{100 * one['difference'][end]:+.1f}" for end in ("low", "high"))
-    text = f"{text} ({low} to {high})"
+    text = f"{text} ({interval_cell(one['difference'])})"
     return f"**{text}**" if one["difference"]["low"] > 0 else text
 
 
 def validation_table(found: Mapping[str, Any], trainings: Mapping[str, Any]) -> list[str]:
-    """Every network on validation: numbers, minutes, nats, and R@10 after the first, second and fifth turn."""
+    """Every network on validation: its size, the nats that it saves, and R@10 after some turns."""
     lines = []
     for way in found["val, captions"]["rows"]:
-        about = trainings.get(way, {})
-        cells = [
-            turn_cell(found[f"val, {people}"]["rows"][way][turn])
-            for people in ("captions", "mixed")
-            for turn in (0, 1, 4)
-        ]
-        known = [
-            str(about.get("seeds", "")),
-            f"{about['numbers'] / 1e6:.1f} M" if about else "",
-            f"{about['minutes']:.0f}" if about else "",
-            f"{about['nats']:.3f}" if about else "",
-        ]
-        lines.append([way, *known, *cells])
-    asked = [f"{people}, turn {turn}" for people in ("captions", "mixed") for turn in (1, 2, 5)]
-    return format_table(["learnt", "seeds", "numbers", "minutes", "nats", *asked], lines)
+        cells = [turn_cell(found[f"val, {people}"]["rows"][way][turn - 1]) for people, turn in VALIDATED]
+        lines.append([way, *(training_cells(trainings[way]) if way in trainings else [""] * 4), *cells])
+    asked = [f"{people}, turn {turn}" for people, turn in VALIDATED]
+    head = ["network", "seeds", "numbers", "nats saved, captions", "nats saved, mixed"]
+    return format_table([*head, *asked], lines)
+
+
+VALIDATED = (("captions", 1), ("captions", 5), ("mixed", 1), ("mixed", 6))
+"""People and turns of the table."""
+
+
+def training_cells(about: Mapping[str, Any]) -> list[str]:
+    """Its seeds, its size, and by how much the wanted picture is likelier than by the composer."""
+    saved = [about["nats of the composer"][people] - about["nats"][people] for people in ("captions", "mixed")]
+    return [str(len(about["seeds"])), f"{about['numbers'] / 1e6:.1f} M", *(f"{nats:.3f}" for nats in saved)]
 
 
 def columns_table(columns: Mapping[str, Any]) -> list[str]:
-    """Other columns: the composer, `one`, the network alone, and `one` with the network as one more opinion."""
+    """Other columns: the network alone, and `one` with it as one more opinion, both with the difference to the best."""
     lines = [
         [
             name,
             format_tenths(one["composer"]["mean"]),
             f"{one['best']} {format_tenths(one['best found']['mean'])}",
+            turn_cell({"R@10": one["network"], "difference": one["network over best"]}),
             format_tenths(one["one"]["mean"]),
-            turn_cell({"R@10": one["network"], "difference": one["network over composer"]}),
-            f"{one['weight']}",
-            turn_cell({"R@10": one["with one"], "difference": one["with one over one"]}),
+            turn_cell({"R@10": one["with one"], "difference": one["with one over best"]}),
+            f"{one['with one over best, Holm']:.3f}",
+            interval_cell(one["with one over one"]),
+            format_tenths(one["the composer in its place"]["found"]["mean"]),
         ]
         for name, one in columns.items()
     ]
-    head = ["column", "composer", "best system", "one", "network (over the composer)", "nats a deviation"]
-    return format_table([*head, "one with the network (over one)"], lines)
+    head = ["column", "composer", "best system", "network alone", "one", "one and network", "p, Holm", "over one"]
+    return format_table([*head, "one and the composer again"], lines)
+
+
+def interval_cell(found: Mapping[str, float]) -> str:
+    """The interval of a difference, in points."""
+    return f"{100 * found['low']:+.1f} to {100 * found['high']:+.1f}"
