@@ -66,8 +66,8 @@ TRAININGS: dict[str, Training] = {
     "mixed people alone": Training(people=("mixed",)),
     "30 % of the photographs": Training(share=0.3),
     "10 % of the photographs": Training(share=0.1),
-    "0.3 M": Training(Sizes(width=80)),
-    "3 M": Training(Sizes(width=288, layers=3)),
+    "width 80": Training(Sizes(width=80)),
+    "width 288, three layers": Training(Sizes(width=288, layers=3)),
     **{
         name: Training(Sizes(free=free), people=(), products=True, steps=400, seeds=(0, 1, 2))
         for name, free in ((PRODUCTS, False), (f"{PRODUCTS}, with vectors of its own", True))
@@ -303,7 +303,10 @@ def describe_training(name: str, seeds: Sequence[int], work: Path) -> dict[str, 
         "minutes": round(float(np.mean([one["minutes"] for one in kept])), 1),
         "steps": [at["step"] for at in best],
         "nats": {people: round(float(np.mean([at[people] for at in best])), 4) for people in judged},
-        "nats of the composer": {people: round(kept[0]["curve"][0][people], 4) for people in judged},
+        "nats of the composer": {
+            people: round(float(np.mean([judge(None, one) for one in some])), 4)
+            for people, some in read_validation(work, TRAININGS[name]).items()
+        },
     }
 
 
