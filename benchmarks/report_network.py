@@ -1,0 +1,93 @@
+"""docs/systems/one.md: what a network in place of gates finds, from network.json."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from cells import format_table, format_tenths, machine_line
+
+TESTS = {"test, captions": "five captions", "test, mixed": "mixed people"}
+
+
+def network_parts(found: dict[str, Any]) -> dict[str, list[str]]:
+    """The tests turn by turn, and all networks on validation."""
+    photographs = found["photographs"]
+    return {
+        "network": tests_table(photographs),
+        "network-validation": validation_table(photographs, found["trainings"]),
+        "network-columns": columns_table(found["columns"]),
+        "network-machine": [machine_line(found["machine"])],
+    }
+
+
+def tests_table(found: Mapping[str, Any]) -> list[str]:
+    """The composer and the network after every turn."""
+    lines, turns = [], 0
+    for name, title in TESTS.items():
+        for way, row in found[name]["rows"].items():
+            turns = max(turns, len(row))
+            lines.append([f"{title}: {way}", *(turn_cell(one) for one in row)])
+    width = 1 + turns
+    lines = [line + [""] * (width - len(line)) for line in lines]
+    return format_table(["", *(f"R@10, turn {turn + 1}" for turn in range(turns))], lines)
+
+
+def turn_cell(one: Mapping[str, Any]) -> str:
+    """What is found, and the interval of the difference to the composer; bold where all of it is above 0."""
+    text = format_tenths(one["R@10"]["mean"])
+    if "difference" not in one:
+        return text
+    text = f"{text} ({interval_cell(one['difference'])})"
+    return f"**{text}**" if one["difference"]["low"] > 0 else text
+
+
+def validation_table(found: Mapping[str, Any], trainings: Mapping[str, Any]) -> list[str]:
+    """Every network on validation: its size, the nats that it saves, and R@10 after some turns."""
+    lines = []
+    for way in found["val, captions"]["rows"]:
+        cells = [turn_cell(found[f"val, {people}"]["rows"][way][turn - 1]) for people, turn in VALIDATED]
+        lines.append([way, *(training_cells(trainings[way]) if way in trainings else [""] * 4), *cells])
+    asked = [f"{people}, turn {turn}" for people, turn in VALIDATED]
+    head = ["network", "seeds", "numbers", "nats saved, captions", "nats saved, mixed"]
+    return format_table([*head, *asked], lines)
+
+
+VALIDATED = (("captions", 1), ("captions", 5), ("mixed", 1), ("mixed", 6))
+"""People and turns of the table."""
+
+
+def training_cells(about: Mapping[str, Any]) -> list[str]:
+    """Its seeds, its size, and by how much the wanted picture is likelier than by the composer."""
+    saved = [about["nats of the composer"][people] - about["nats"][people] for people in ("captions", "mixed")]
+    return [str(len(about["seeds"])), f"{about['numbers'] / 1e6:.1f} M", *(f"{nats:.3f}" for nats in saved)]
+
+
+def columns_table(columns: Mapping[str, Any]) -> list[str]:
+    """Other columns: the network alone, and `one` with it as one more opinion, both with the difference to the best."""
+    lines = [
+        [
+            name,
+            format_tenths(one["composer"]["mean"]),
+            f"{one['best']} {format_tenths(one['best found']['mean'])}",
+            turn_cell({"R@10": one["network"], "difference": one["network over best"]}),
+            format_tenths(one["one"]["mean"]),
+            turn_cell({"R@10": one["with one"], "difference": one["with one over best"]}),
+            p_cell(one["with one over best, Holm"]),
+            interval_cell(one["with one over one"]),
+            format_tenths(one["the composer in its place"]["found"]["mean"]),
+        ]
+        for name, one in columns.items()
+    ]
+    head = ["column", "composer", "best system", "network alone", "one", "one and network", "p, Holm", "over one"]
+    return format_table([*head, "one and the composer again"], lines)
+
+
+def interval_cell(found: Mapping[str, float]) -> str:
+    """The interval of a difference, in points."""
+    return f"{100 * found['low']:+.1f} to {100 * found['high']:+.1f}"
+
+
+def p_cell(p_value: float) -> str:
+    """A p-value."""
+    return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"
