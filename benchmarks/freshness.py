@@ -181,6 +181,19 @@ FIGURES = (
         },
     ),
     *figures_of(
+        "since",
+        "since.py DATA --before SOURCE --libraries BEFORE NOW",
+        {
+            "all": (
+                "search/indexed_pictures.py",
+                "search/turn_scores.py",
+                "session/chances.py",
+                "session/evidence.py",
+                "store/half_rows.py",
+            )
+        },
+    ),
+    *figures_of(
         "start",
         "start.py LIBRARY LIBRARY --before SOURCE",
         {

@@ -44,6 +44,7 @@ from report_network import network_parts
 from report_people import people_parts
 from report_scale import scale_parts, scale_plot
 from report_sharded import sharded_parts
+from report_since import since_parts
 from report_speed import page_table, serving_table, speed_table
 from report_talking import photograph_talk_parts, side_by_side_parts, talking_parts
 from rows import KeptRow, read_ranks
@@ -116,6 +117,7 @@ def make_parts(results: dict[str, dict[str, Any]], judged: Sequence[Judged]) -> 
         **scale_parts(
             results["scale"], results["capacity"], results["index_codes"], results["scale_large"], results["start"]
         ),
+        **since_parts(results["since"]),
         "drilldown-rows": drilldown_table(drilldown["rows"]),
         "drilldown-turns": turns_table(drilldown["rows"]),
         "drilldown-rates": rates_table(drilldown["validation recall by learning rate"]),
