@@ -76,8 +76,8 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
 
 def text(turn: int) -> str:
-    """What is said at a turn, and at no other."""
-    return f"{list(COLOURS)[turn % len(COLOURS)]} number {turn}, no {list(COLOURS)[turn % 3]}"
+    """What is said at a turn, and at no other; it takes nothing back, or else what is left would be read as well."""
+    return f"{list(COLOURS)[turn % len(COLOURS)]} number {turn}, no stripes"
 
 
 def test_a_session_reads_what_is_remembered_once(library: Library, calls: Counter[str]) -> None:

@@ -9,7 +9,25 @@ from hypothesis import strategies as st
 from viewfinder.conversation import Like, Reject, Say, Show, Turn
 from viewfinder.session.revising import find_revision, revise
 
-WORDS = ["a", "dog", "cat", "on", "the", "grass", "in", "snow", "red", "blue", "dress", "running", "two", "and", ","]
+WORDS = [
+    "a",
+    "dog",
+    "cat",
+    "on",
+    "the",
+    "grass",
+    "in",
+    "snow",
+    "red",
+    "blue",
+    "dress",
+    "running",
+    "two",
+    "one",
+    "of",
+    "and",
+    ",",
+]
 
 
 @pytest.mark.parametrize(
@@ -33,9 +51,93 @@ def test_of_two_things_that_cannot_both_be_true_the_later_one_holds(before: str,
     assert revise(before, instead) == left
 
 
+@pytest.mark.parametrize(
+    ("before", "instead", "left"),
+    [
+        ("a big black dog on the grass", "a cat", "on the grass"),
+        ("a dog running through tall green grass", "in the snow", "a dog running"),
+        ("a dog in front of a store", "on the beach", "a dog"),
+        ("kids playing in a field of grass", "on the beach", "kids playing"),
+        ("a man riding a horse", "a woman", "riding a horse"),
+        ("a sleeping dog", "a cat", "sleeping"),
+        ("a mug with a cat on it", "a dog", "a mug"),
+        ("an old photo of two girls", "two boys", "an old photo"),
+        ("a women's jacket", "men's", "a jacket"),
+        ("dogs play on the grass", "cats", "play on the grass"),
+    ],
+)
+def test_a_thing_goes_with_the_words_that_describe_it(before: str, instead: str, left: str) -> None:
+    assert revise(before, instead) == left
+
+
+@pytest.mark.parametrize(
+    ("before", "instead"),
+    [
+        ("a beach ball", "in the snow"), ("hot dog", "a cat"), ("a football team", "a man"), ("a dog house", "a cat"),
+        ("a bride on her wedding day", "at night"), ("a snow covered hill", "on the beach"), ("dog grass", "cat fish"),
+        ("a car covered in snow", "in the street"), ("a man walking his dog", "running"),
+    ],
+)  # fmt: skip
+def test_nothing_is_taken_out_of_a_phrase_that_would_not_hold_without_it(before: str, instead: str) -> None:
+    assert revise(before, instead) == before
+
+
+@pytest.mark.parametrize(
+    ("before", "instead"),
+    [
+        ("a dog on the grass", "chasing a cat"), ("a man on a beach", "next to a woman"),
+        ("a dog on the grass", "near a lake"), ("a dog on the grass", "a lake in the background"),
+        ("a dog on the grass", "mountains behind it"), ("a man sitting at a table", "smiling"),
+        ("a man with a painted face", "a view of the sea"), ("a house with a pool", "on the beach"),
+    ],
+)  # fmt: skip
+def test_what_stands_by_the_thing_described_takes_nothing_of_it_back(before: str, instead: str) -> None:
+    assert revise(before, instead) == before
+
+
+def test_a_place_that_is_the_subject_stays_where_another_place_is_said_of_it() -> None:
+    assert revise("a lake in the mountains", "in the woods") == "a lake"
+    assert revise("a lake in the mountains", "a beach") == "in the mountains"
+    assert revise("a house on a hill", "in the city") == "a house"
+
+
+@pytest.mark.parametrize(
+    ("before", "instead", "left"),
+    [
+        ("a boy with a red ball", "a blue shirt", "a boy with a red ball"),
+        ("a red dress", "white dots", "a red dress"),
+        ("a red car on a red carpet", "a blue car", "a car on a red carpet"),
+        ("a brown dog and a white cat", "the dog was black", "a dog and a white cat"),
+        ("a dog with a red collar", "a black one", "a dog with a red collar"),
+        ("black leather boots", "brown suede ones", "leather boots"),
+    ],
+)
+def test_a_colour_takes_the_place_of_another_of_the_same_thing(before: str, instead: str, left: str) -> None:
+    assert revise(before, instead) == left
+
+
+@pytest.mark.parametrize(
+    ("before", "instead", "left"),
+    [
+        ("a girl with two dogs", "three dogs", "a girl"),
+        ("two black dogs on grass", "three dogs", "black dogs on grass"),
+        ("three girls and two dogs", "two girls", "two dogs"),
+        ("two dogs on the grass", "three", "dogs on the grass"),
+        ("two dogs", "just one", "dogs"),
+        ("two dogs", "that one", "two dogs"),
+        ("two dogs", "a blue one", "two dogs"),
+        ("three girls and two dogs", "one", "three girls and two dogs"),
+    ],
+)
+def test_a_number_takes_the_place_of_another_of_the_same_thing(before: str, instead: str, left: str) -> None:
+    assert revise(before, instead) == left
+
+
 def test_what_is_ruled_out_is_wanted_no_longer() -> None:
     assert revise("a dog on the grass", without=("grass",)) == "a dog"
     assert revise("a dog on the grass", without=("people",)) == "a dog on the grass"
+    assert revise("a man with a long white beard on a beach", without=("beard",)) == "a man on a beach"
+    assert revise("a dog with a ball in its mouth", without=("ball",)) == "a dog"
 
 
 @pytest.mark.parametrize(
@@ -48,7 +150,19 @@ def test_a_correction_and_words_with_a_picture_take_back(turn: Turn) -> None:
     assert taken("a dog on the grass") == "a dog"
 
 
-@pytest.mark.parametrize("turn", [Say("in the snow"), Like("x"), Like("x", "with a cat"), Reject(("x",))])
+def test_what_something_is_said_instead_of_is_taken_back() -> None:
+    taken = find_revision(Like("x"), "a cat instead of the dog")
+    assert taken is not None
+    assert taken("a man with a dog") == "a man"
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        Say("in the snow"), Like("x"), Like("x", "with a cat"), Reject(("x",)), Say("actually, also a cat"),
+        Say("wait, there was a cat too"), Like("x", "add a cat"), Like("x", "more cats"), Like("x", "another cat"),
+    ],
+)  # fmt: skip
 def test_what_adds_takes_nothing_back(turn: Turn) -> None:
     assert find_revision(turn, getattr(turn, "text", "")) is None
 
@@ -58,6 +172,17 @@ def test_what_is_ruled_out_is_taken_back_in_any_turn(turn: Turn) -> None:
     taken = find_revision(turn, getattr(turn, "text", ""))
     assert taken is not None
     assert taken("a dog on the grass") == "a dog"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "not so dark", "not that big", "not that dog", "no other dogs", "no more dogs", "not a dog like this",
+        "that's not a dog", "these are not dogs", "those aren't dogs", "no dog in any of these", "there is no dog here",
+    ],
+)  # fmt: skip
+def test_a_complaint_about_what_is_shown_takes_nothing_back(text: str) -> None:
+    assert find_revision(Say(text), text) is None
 
 
 @given(*[st.lists(st.sampled_from(WORDS), max_size=10).map(" ".join)] * 2)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from viewfinder.wording.clauses import Clauses, split_clauses, split_clauses_in_context
+from viewfinder.wording.clauses import Clauses, is_correction, split_clauses, split_clauses_in_context
 
 WORDS = ["dog", "red", "no", "not", "without", "but", "and", "the", "a", "with", "on", ",", ".", "only", "any", "-"]
 
@@ -42,6 +42,8 @@ def test_words_that_only_look_like_a_negation_are_left_alone(text: str) -> None:
     [
         "no, two of them", "No. two of them", "nope: two of them", "no wait, two of them", "wait no, two of them",
         "sorry, two of them", "I mean two of them", "no, sorry, I meant two of them", "actually two of them",
+        "hmm, ok, no, two of them", "oh sorry I mean two of them", "i ment two of them", "no - two of them",
+        "no... two of them", "nah, two of them", "two of them instead", "great, but I meant two of them",
     ],
 )  # fmt: skip
 def test_a_correction_is_read_with_what_it_corrects(text: str) -> None:
@@ -50,7 +52,19 @@ def test_a_correction_is_read_with_what_it_corrects(text: str) -> None:
     assert split_clauses_in_context(text, "") == Clauses("two of them")
 
 
-@pytest.mark.parametrize("text", ["two of them", "no people", "no, no people", "waiting people", "a rather small dog"])
+@pytest.mark.parametrize("text", ["no in the snow", "sorry in the snow", "rather in the snow", "nice, but in the snow"])
+def test_a_correction_needs_no_comma_before_what_cannot_be_denied(text: str) -> None:
+    assert split_clauses(text) == Clauses("in the snow")
+    assert is_correction(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "two of them", "no people", "no, no people", "waiting people", "a rather small dog", "no in-ground pool",
+        "well, a dog", "nice, but darker", "no-one on the beach", "a cat instead of a dog",
+    ],
+)  # fmt: skip
 def test_what_corrects_nothing_stands_alone(text: str) -> None:
     assert split_clauses_in_context(text, "dogs on grass") == split_clauses(text)
 

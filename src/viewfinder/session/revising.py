@@ -1,25 +1,97 @@
-"""A change of mind: what a turn says in place of what was described before it."""
+"""A change of mind: what a turn says in place of what was described before it.
+
+Taking back what still holds is worse than keeping what does not: whatever is in doubt stays.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache, partial
+from dataclasses import dataclass
+from functools import cached_property, lru_cache, partial
 
 from viewfinder.conversation import Like, Reject, Say, Show, Turn
 from viewfinder.questioners.photographs import Facet, facets
 from viewfinder.wording.clauses import is_correction, split_clauses
-from viewfinder.wording.stems import WORD, stem, stems
-from viewfinder.wording.taking_away import SMALL, list_content_words, remove_word
-
-MAX_BARE = 3
-"""Words of a text in which a colour stands alone, whatever has it: "no, a blue one"."""
+from viewfinder.wording.stems import fold_words, singular_of_word, stem
+from viewfinder.wording.taking_away import SMALL, cut_out, find_words, is_gap, list_content_words
 
 Revise = Callable[[str], str]
 """Gives a description of before as it still holds; "" where nothing of it does."""
 
-_ADDS = re.compile(r"\s*(?:but\s+)?(?:also|and|plus|with)\b", re.IGNORECASE)
-"""What opens words that add to a description: "like this, but with a ball"."""
+_ADDS = re.compile(
+    r"^\s*(?:but\s+)?(?:also|and|plus|with|add)\b|(?!^)\b(?:too|as well)\b|\b(?:also|another|more|fewer|less)\b",
+    re.IGNORECASE,
+)
+"""Words that add to a description: "like this, but with a ball", "actually, there was a cat too"."""
+
+_ABOUT_RESULTS = re.compile(
+    r"^\s*(?:that|this|these|those)(?:'s|\s+(?:is|are|was|were)|(?=\s+(?:is|are)n't))\b"
+    r"|\b(?:any|all|some|one|most|either) of (?:these|those|them)\b",
+    re.IGNORECASE,
+)
+"""Who says "that's not a dog" speaks of what is shown, and wants a dog."""
+
+_NOT_RULED_OUT = re.compile(
+    r"(?:so|that|this|these|those|too|very|as|really|quite|much|many|enough|such)\b"
+    r"|(?:same|other|any other|another|more|else)\b"
+    r"|.*\b(?:like (?:this|that|these|those)|here|alone)$",
+    re.IGNORECASE,
+)
+"""Pieces of which less is wanted, or another one: "not so dark", "no other people", "not that dog"."""
+
+_INSTEAD_OF = re.compile(r"\b(?:instead of|rather than)\s+([^,.;:!?]+)", re.IGNORECASE)
+"""What something else is said instead of: "a cat instead of the dog"."""
+
+_WHERE_WORDS = """
+in on at into onto inside through along across over under from by near off beside toward
+"""
+_WHERE = frozenset(_WHERE_WORDS.split())
+"""Words of which one leads to the place of a thing."""
+
+_AT_A_DISTANCE_WORDS = """
+near next beside behind front beyond around above below by background foreground
+"""
+_AT_A_DISTANCE = frozenset(_AT_A_DISTANCE_WORDS.split())
+"""Words that tell what else is about: "by a lake" may be on grass."""
+
+_POINTS_BACK = re.compile(
+    r"\b(?:in front of|on|in|of|at|by|near|with|behind|beside|under|above|around|over|to)\s+"
+    r"(?:it|him|them|her(?!\s+\w))\b"
+    r"|\b(?:in|on|around)\s+(?:its|his|her|their)\s+(?:mouth|hands?|arms?|lap|head|neck|back|shoulders?)\b"
+    r"|\b(?:background|foreground)\b",
+    re.IGNORECASE,
+)
+"""What stands by the thing that was described before: "a lake behind it"."""
+
+_WITHOUT_NOUN = fold_words("snowy grassy sandy rocky icy wooded sunny indoors outdoors inside outside")
+"""Words for a place or a time that say what something else is like."""
+
+_PICTURES = frozenset(["photo", "picture", "image"])
+_COVERED = frozenset(["covered", "surrounded", "filled"])
+_PLURALS = frozenset(["people", "men", "women", "children", "cattle", "sheep"])
+
+_LIKE_ARTICLES_WORDS = """
+a an the some any his her its my our their your this that these those each of
+"""
+_LIKE_ARTICLES = frozenset(_LIKE_ARTICLES_WORDS.split())
+
+_SIZES = fold_words("big small little large huge tiny old young tall short long deep thick fluffy cute")
+"""With colours, the words that go with their noun even where no article stands before them: "big dog"."""
+
+EXCLUSIVE = frozenset(
+    ["running", "jumping", "walking", "sitting", "lying or sleeping", "standing", "swimming or splashing", "climbing"]
+)
+"""What nobody does at once; one may well sit and smile."""
+
+NEVER_REPLACED = frozenset(["number of people", "number of dogs", "distance"])
+"""Facets whose words say other things as well ("a face"); numbers are compared as such."""
+
+_NUMBER_WORDS = "one two three four five six seven eight nine ten"
+_NUMBERS = {word: n for n, word in enumerate(_NUMBER_WORDS.split(), 1)}
+_NUMBERS |= {str(n): n for n in range(2, 11)}
+_BESIDES_NUMBER = fold_words("just only exactly there were was are is of them it be i want make maybe dogs people")
+_BESIDES_COLOUR = fold_words("one ones rather have it in d i want make please maybe be something version")
 
 
 def find_revision(turn: Turn, text: str) -> Revise | None:
@@ -33,13 +105,19 @@ def find_revision(turn: Turn, text: str) -> Revise | None:
     match turn:
         case Say() if is_correction(text):
             instead = clauses.wanted
-        case Like() | Show() if not _ADDS.match(text):
+        case Like() | Show():
             instead = clauses.wanted
-        case Say() | Like() | Show() | Reject():
+        case Say() | Reject():
             pass
         case _:
             return None
-    return partial(revise, instead=instead, without=clauses.unwanted) if instead or clauses.unwanted else None
+    replaced = _INSTEAD_OF.findall(instead)
+    instead = _INSTEAD_OF.sub("", instead).strip()
+    if _ADDS.search(instead):
+        instead = ""
+    unwanted = () if _ABOUT_RESULTS.search(text) else (*clauses.unwanted, *replaced)
+    without = tuple(piece for piece in unwanted if not _NOT_RULED_OUT.match(piece))
+    return partial(revise, instead=instead, without=without) if instead or without else None
 
 
 @lru_cache(maxsize=16_384)  # every later turn asks for all that was said again
@@ -47,50 +125,302 @@ def revise(description: str, instead: str = "", without: tuple[str, ...] = ()) -
     """A description without what cannot be true beside `instead`, and without the words of the pieces in `without`.
 
     Two labels of one facet of photographs ("on grass", "in the snow") cannot, but for facets of which several are true
-    as a rule. A number goes with the thing counted.
+    as a rule; nor can two colours, or two numbers, of one thing.
 
     >>> revise("a dog on the grass", "in the snow"), revise("a dog on the grass", "a cat")
     ('a dog', 'on the grass')
     >>> revise("a dog on the grass", "running"), revise("a man on a red bicycle", without=("red",))
     ('a dog on the grass', 'a man on a bicycle')
     """
-    gone = {word for facet in facets() for word in _find_replaced(facet, description, instead)}
-    gone |= set(_find_colour(description, instead))
-    gone |= {word for piece in without for word in _find_ruled_out(description, piece)}
-    for word in gone:
-        description = remove_word(description, word)
-    return description if list_content_words(description) else ""
+    before, after = _Words(description), _Words(instead)
+    gone = {at for facet in facets() for at in _find_replaced(facet, before, after)}
+    gone |= {*_find_colour(before, after), *_find_number(before, after)}
+    for piece in without:
+        gone.update(_find_ruled_out(before, piece))
+    left = before.cut_out(gone)
+    return left if list_content_words(left) else ""
 
 
-def _find_replaced(facet: Facet, description: str, instead: str) -> Iterator[str]:
+@dataclass(frozen=True)
+class _Mention:
+    """The words of a text, by their places, that name a label; `start` is where their noun phrase begins."""
+
+    label: str
+    places: range
+    start: int
+
+
+@dataclass(frozen=True)
+class _Words:
+    """A text as its words."""
+
+    text: str
+
+    @cached_property
+    def found(self) -> list[re.Match[str]]:
+        return find_words(self.text)
+
+    @cached_property
+    def lower(self) -> list[str]:
+        return [word[0].lower() for word in self.found]
+
+    @cached_property
+    def folded(self) -> list[str]:
+        return [stem(re.sub(r"['’]s?$", "", word)) for word in self.lower]
+
+    def is_joined(self, at: int) -> bool:
+        """Whether a word follows the one before it with nothing in between."""
+        return 0 < at < len(self.found) and is_gap(self.text, self.found[at - 1], self.found[at])
+
+    def is_small(self, at: int) -> bool:
+        return self.lower[at] in SMALL
+
+    def find_lead(self, start: int) -> int:
+        """Where the small words begin that lead to the word at `start`."""
+        while self.is_joined(start) and self.is_small(start - 1) and self.lower[start - 1] not in _PICTURES:
+            start -= 1
+        return start
+
+    def find_phrase(self, start: int) -> int:
+        """Where the noun phrase begins that a noun at `start` ends: "big black dog"."""
+        first = start
+        while self.is_joined(first) and not self.is_small(first - 1) and not self._stands_alone(first - 1):
+            first -= 1
+        if self.is_joined(first) and self.is_small(first - 1):
+            return first
+        while first < start and self.folded[first] not in _adjectives():
+            first += 1
+        return first
+
+    def _stands_alone(self, at: int) -> bool:
+        return self.lower[at].endswith(("ing", "s")) or self.folded[at] in _named_things()
+
+    def belongs(self, start: int) -> bool:
+        """Whether the word before a noun phrase may be part of it all the same: "hot dog", "a football team"."""
+        if not self.is_joined(start) or self.is_small(start - 1) or self.lower[start - 1].endswith("ing"):
+            return False
+        has_article = self.is_joined(start - 1) and self.lower[start - 2] in _LIKE_ARTICLES
+        return has_article or self.folded[start - 1] not in _named_things()
+
+    def leads_on(self, end: int) -> bool:
+        """Whether a word that ends before `end` only says of which kind the next one is: "beach ball"."""
+        if not self.is_joined(end) or self.is_small(end) or self.lower[end].endswith("ing"):
+            return False
+        last, following = self.lower[end - 1], self.lower[end]
+        if last in _PLURALS or (last.endswith("s") and not last.endswith(("ss", "'s", "’s"))):
+            return False  # "dogs play"
+        return not (following.endswith("s") and self.folded[end] in _doings())  # "a dog jumps"
+
+    def find_mentions(self, facet: Facet) -> list[_Mention]:
+        """The labels of a facet that are named, as far as they can be taken out."""
+        named: dict[int, str] = {}
+        for phrase, label in facet.label_of.items():
+            parts = phrase.split()
+            for at in range(len(self.folded) - len(parts) + 1):
+                if self.folded[at : at + len(parts)] == parts:
+                    named |= dict.fromkeys(range(at, at + len(parts)), label)
+        return [
+            _Mention(label, range(at, at + 1), self.find_phrase(at))
+            for at, label in sorted(named.items())
+            if not self.is_small(at)
+        ]
+
+    def cut_out(self, gone: set[int]) -> str:
+        """The text without words, and without the small ones that only led to them or stood after them."""
+        cuts: list[tuple[int, int]] = []
+        for first in sorted(gone):
+            if first - 1 in gone and self.is_joined(first):
+                continue
+            end = first + 1
+            while end in gone and self.is_joined(end):
+                end += 1
+            start = first
+            if not self.leads_on(end):
+                start = self.find_lead(first)
+                back = _POINTS_BACK.match(self.text, self.found[end].start()) if self.is_joined(end) else None
+                while back and end < len(self.found) and self.found[end].end() <= back.end():
+                    end += 1
+            done = cuts[-1][1] if cuts else 0
+            cuts.append((max(self.found[start].start(), done), max(self.found[end - 1].end(), done)))
+        return re.sub(r"^(?:and|or|but)\s+", "", cut_out(self.text, cuts), flags=re.I) if cuts else self.text
+
+
+@lru_cache(maxsize=1)
+def _colour_of() -> dict[str, str]:
+    """The label of every word for a colour."""
+    return dict(next(facet.label_of for facet in facets() if facet.things))
+
+
+@lru_cache(maxsize=1)
+def _named_things() -> frozenset[str]:
+    """The words that name a label, but for colours: none is part of the noun phrase of another."""
+    named = (facet for facet in facets() if not facet.things and facet.name not in NEVER_REPLACED)
+    return frozenset(word for facet in named for phrase in facet.label_of for word in phrase.split()) - _adjectives()
+
+
+@lru_cache(maxsize=1)
+def _doings() -> frozenset[str]:
+    return frozenset(next(facet.label_of for facet in facets() if facet.name == "doing"))
+
+
+@lru_cache(maxsize=1)
+def _adjectives() -> frozenset[str]:
+    """The words that say what a thing is like."""
+    return _WITHOUT_NOUN | _SIZES | _colour_of().keys()
+
+
+def _find_replaced(facet: Facet, before: _Words, after: _Words) -> Iterator[int]:
     """The words of a description that name a label of a facet, if what is said instead names others alone."""
-    if facet.several:
+    if facet.several or facet.things or facet.name in NEVER_REPLACED:
         return
-    old, new = facet.find_labels(description), facet.find_labels(instead)
-    if old and new and not old & new:
-        yield from _find_words(description, [phrase.split() for label in old for phrase in facet.words[label]])
+    new = [one for one in after.find_mentions(facet) if _is_said_instead(facet, after, one)]
+    old = before.find_mentions(facet)
+    if not new or not old or facet.find_labels(before.text) & facet.find_labels(after.text):
+        return
+    if facet.name in ("place", "indoors"):
+        led: list[bool] = []
+        for at, one in enumerate(old):  # "in a field of grass"
+            is_of = at and before.lower[old[at - 1].places.stop : one.start] == ["of"]
+            led.append(led[-1] if is_of else _is_led_to(before, one))
+        # A lake in the mountains is, "no, in the woods", a lake still; "no, a beach" is no lake.
+        wants_led = any(_is_led_to(after, one) for one in new) or all(led)
+        old = [one for one, is_led in zip(old, led, strict=True) if is_led is wants_led]
+    elif len({one.label for one in old}) > 1:
+        return
+    if facet.name == "doing" and not {one.label for one in (*old, *new)} <= EXCLUSIVE:
+        return
+    taken = {at for one in old for at in one.places}
+    for one in old:
+        yield from _take(facet, before, one, taken)
 
 
-def _find_ruled_out(description: str, piece: str) -> Iterator[str]:
+def _take(facet: Facet, words: _Words, one: _Mention, taken: set[int]) -> Iterator[int]:
+    """The words that go with a mention; none if they would leave a phrase in pieces. `taken`: those of all mentions."""
+    at, end, start = one.places.start, one.places.stop, one.start
+    if facet.name == "doing":
+        if not (words.is_joined(end) and words.lower[end] in _LIKE_ARTICLES):  # "walking his dog"
+            yield at
+    elif words.folded[at] in _WITHOUT_NOUN or words.lower[at].endswith(("'s", "’s")):
+        yield at
+    elif not _is_bound(facet, words, one, taken):
+        yield from range(start, end)
+        if start > 1 and words.lower[start - 1].endswith("ing") and words.lower[start - 2] in _LIKE_ARTICLES:
+            yield start - 2  # "a sleeping dog" is "sleeping"
+
+
+def _is_bound(facet: Facet, words: _Words, one: _Mention, taken: set[int]) -> bool:
+    """Whether a mention is only a part of what is named: the rest would say something else, or nothing."""
+    at, end = one.places.start, one.places.stop
+    if words.leads_on(end):  # "a beach ball", but "a city street" goes as a whole
+        return end not in taken
+    if words.is_joined(end) and words.lower[end] == "of":  # "a team of dogs"
+        return end + 1 not in taken
+    if facet.name == "time of day" and words.is_joined(at) and not words.is_small(at - 1):  # "her wedding day"
+        return True
+    return one.start - 1 not in taken and words.belongs(one.start)
+
+
+def _is_said_instead(facet: Facet, words: _Words, one: _Mention) -> bool:
+    """Whether what is said instead puts a label in place of another, and does not only name what else is there."""
+    if facet.name in ("doing", "time of day"):
+        return True
+    if _POINTS_BACK.search(words.text):
+        return False
+    lead = words.lower[words.find_lead(one.start) : one.start]
+    if facet.name in ("place", "indoors") and not _WHERE.isdisjoint(lead):
+        return _AT_A_DISTANCE.isdisjoint(lead)
+    # What is not at a place has to be what the words are about: not "a man with a cat", "chasing a cat".
+    start = words.lower[: one.start]
+    return _WHERE.isdisjoint(start) and not any(
+        word in ("with", "to", "like") or word.endswith("ing") for word in start
+    )
+
+
+def _is_led_to(words: _Words, one: _Mention) -> bool:
+    """Whether a mention is where something else is: "on the grass", not "grass"; what it is covered in is not."""
+    start = words.find_lead(one.start)
+    if start and words.lower[start - 1] in _COVERED:
+        return False
+    return not _WHERE.isdisjoint(words.lower[start : one.start])
+
+
+def _find_ruled_out(words: _Words, piece: str) -> Iterator[int]:
     """The words of a description that a piece rules out, if it has all of what that piece names."""
-    named = [stem(word) for word in list_content_words(piece)]
-    if set(named) <= set(stems(description)):
-        yield from _find_words(description, [[word] for word in named])
+    named = {stem(word) for word in list_content_words(piece)}
+    if not named <= set(words.folded):
+        return
+    for at, word in enumerate(words.folded):
+        if word in named and not words.is_small(at):
+            is_noun = word not in _adjectives() and not words.lower[at].endswith("ing") and not words.leads_on(at + 1)
+            start = words.find_phrase(at) if is_noun else at
+            yield from range(at if words.belongs(start) else start, at + 1)
 
 
-def _find_colour(description: str, instead: str) -> Iterator[str]:
-    """The one colour of a description, if a colour is said instead, with hardly anything besides."""
-    colour_of = next(facet.label_of for facet in facets() if facet.things)
-    old, new = ({colour_of[word] for word in stems(text) if word in colour_of} for text in (description, instead))
-    if len(old) == 1 and new and not old & new and len(stems(instead)) <= MAX_BARE:
-        yield from _find_words(description, [[word] for word in colour_of if colour_of[word] in old])
+def _find_colour(before: _Words, after: _Words) -> Iterator[int]:
+    """The colour of the thing of which another colour is said; without a thing, the one colour that there is."""
+    new = {label for word in after.folded if (label := _colour_of().get(word))}
+    if not new:
+        return
+    things = {
+        singular_of_word(after.lower[at])
+        for at, word in enumerate(after.folded)
+        if not (after.is_small(at) or word in _colour_of() or word in _BESIDES_COLOUR)
+    }
+    if not {"one", "ones"}.isdisjoint(after.lower):  # "brown suede ones" are of what is described
+        for at in [at for at in range(len(before.found)) if not before.is_small(at)][:1]:
+            yield from _take_colours(before, new, _list_phrase(before, at))
+        return
+    old = [at for at, word in enumerate(before.folded) if word in _colour_of()]
+    if things:
+        for phrase in (_list_phrase(before, at) for at in old):
+            if not things.isdisjoint(singular_of_word(before.lower[at]) for at in phrase):
+                yield from _take_colours(before, new, phrase)
+    elif len({_colour_of()[before.folded[at]] for at in old}) == 1:
+        yield from _take_colours(before, new, old)
 
 
-def _find_words(description: str, phrases: Sequence[Sequence[str]]) -> Iterator[str]:
-    """The words, as they are written, of the phrases (as stems) that stand in a description; not the small ones."""
-    words = WORD.findall(description)
-    folded = [stem(word) for word in words]
-    for phrase in phrases:
-        for at in range(len(words) - len(phrase) + 1):
-            if folded[at : at + len(phrase)] == list(phrase):
-                yield from (word for word in words[at : at + len(phrase)] if word.lower() not in SMALL)
+def _take_colours(words: _Words, new: set[str], places: Sequence[int]) -> list[int]:
+    """The colours among some words, if none of them is said again."""
+    coloured = [at for at in places if words.folded[at] in _colour_of()]
+    return coloured if new.isdisjoint(_colour_of()[words.folded[at]] for at in coloured) else []
+
+
+def _list_phrase(words: _Words, at: int) -> list[int]:
+    """The words from one on to the end of its noun phrase: "red leather boots"."""
+    end = at + 1
+    while words.is_joined(end) and not words.is_small(end):
+        end += 1
+    return list(range(at, end))
+
+
+def _find_number(before: _Words, after: _Words) -> Iterator[int]:
+    """The number of what another number is said of, and of one thing its name, which is said again."""
+    new = [at for at, word in enumerate(after.lower) if word in _NUMBERS]
+    if len(new) != 1:
+        return
+    number, thing = _NUMBERS[after.lower[new[0]]], _name_counted(after, new[0])
+    old = [at for at, word in enumerate(before.lower) if _NUMBERS.get(word, number) != number]
+    if thing is None:
+        others = {word for at, word in enumerate(after.folded) if at != new[0]}
+        if len(old) == 1 and others <= _BESIDES_NUMBER:
+            yield from old
+        return
+    if number > 1:
+        old += [at for at, word in enumerate(before.lower) if word in ("a", "an")]
+    for at in old:
+        counted = _name_counted(before, at)
+        if counted is not None and after.folded[thing] == before.folded[counted] and not before.leads_on(counted + 1):
+            if counted == at + 1:
+                yield from (at, counted)
+            elif before.lower[at] in _NUMBERS:
+                yield at
+
+
+def _name_counted(words: _Words, at: int) -> int | None:
+    """The place of the noun that a number stands before: the last word of its phrase, or the first that is named."""
+    end = at + 1
+    while words.is_joined(end) and not words.is_small(end) and words.lower[end] not in _NUMBERS:
+        if words.folded[end] in _named_things() or words.lower[end].endswith("s"):
+            return end
+        end += 1
+    return end - 1 if end - 1 > at else None

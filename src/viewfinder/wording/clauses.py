@@ -22,13 +22,30 @@ _NEGATION = re.compile(
 DENYING_WORDS = frozenset({"no", "not", "without", "never", "nor"})
 """Words before a noun that deny it."""
 
+_FILLER = r"(?:(?:u+h*m+|h+m+|uh+|er+m?|oh|ah|oops|ok|okay|well|yes|yeah)\b[\s,.!]*){0,3}"
+"""What people say before they have said anything: "hmm, ok, no, ..."."""
+
+_NO_NOUN = (
+    r"(?=\s+(?:wait|sorry|actually|rather|i\s+meant?|not|a|an|the|in|on|at|with|near|by|from|it|it's|its|i|i'd|they|he|she|"
+    r"my|his|her)(?![\w-]))"
+)
+"""What cannot be denied by the word before it: "no in the snow" is "no, in the snow"."""
+
+_MARK = r"(?:\s*[,;:.!…]+|\s+[-–—]+(?=\s))"
+
 _CORRECTION = re.compile(
-    r"^\s*(?:(?:no|nope)(?:\s*[,;:.!]|(?=\s+(?:wait|sorry|actually|i\s+meant?)\b))\s*"
-    r"|(?:wait|sorry|rather)\s*[,;:.!]\s*|(?:wait|sorry)\s+(?=(?:no|actually|i\s+meant?)\b)"
-    r"|(?:actually|i\s+meant?)\b\s*[,;:.!]?\s*|(?<=\bwait )no\s+)+(?=\S)",
+    rf"^\s*{_FILLER}(?:(?:no|nope|nah)(?:{_MARK}|{_NO_NOUN})\s*"
+    rf"|(?:wait|sorry|rather){_MARK}\s*|(?:wait|sorry)\s+(?=(?:no|actually|i\s+mean?t?)\b)"
+    r"|(?:sorry|rather)\s+(?=(?:a|an|the|in|on|at)\b)"
+    r"|(?:(?:nice|good|great|perfect|lovely|cool|close|almost|like (?:this|that))\b[\s,.!]*)?"
+    r"but\s+(?=(?:in|on|at|i\s+meant)\b)"
+    r"|(?:actually|i\s+(?:meant?|ment))\b\s*[,;:.!]?\s*|(?<=\bwait )no\s+)+(?=\S)",
     re.IGNORECASE,
 )
-"""What opens a correction: "no, ...", "wait, no, ...", "sorry, I meant ..."."""
+"""What opens a correction: "no, ...", "wait, no, ...", "sorry, I meant ...", "nice, but in ..."."""
+
+_INSTEAD = re.compile(r"(?<=\w),?\s+instead[\s.!]*$", re.IGNORECASE)
+"""What ends one: "in the snow instead"."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +63,7 @@ def split_clauses(text: str) -> Clauses:
     >>> split_clauses("a dog on the grass without a collar, no people")
     Clauses(wanted='a dog on the grass', unwanted=('collar', 'people'))
     """
-    text = _CORRECTION.sub("", text)
+    text = _INSTEAD.sub("", _CORRECTION.sub("", text))
     unwanted = tuple(match["unwanted"].strip() for match in _NEGATION.finditer(text))
     if not unwanted:
         return Clauses(text.strip())
@@ -58,10 +75,10 @@ def split_clauses(text: str) -> Clauses:
 def is_correction(text: str) -> bool:
     """Whether a sentence says that it corrects what was said before.
 
-    >>> [is_correction(text) for text in ("no, in the snow", "no wait, two of them", "I mean a cat", "no people")]
+    >>> [is_correction(text) for text in ("no, in the snow", "no wait, two of them", "a cat instead", "no people")]
     [True, True, True, False]
     """
-    return _CORRECTION.match(text) is not None
+    return _CORRECTION.match(text) is not None or _INSTEAD.search(text) is not None
 
 
 @lru_cache(maxsize=16_384)

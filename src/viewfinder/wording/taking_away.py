@@ -49,18 +49,27 @@ def remove_word(content: str, word: str) -> str:
     >>> [remove_word("a dog in the deep snow", word) for word in ("dog", "deep", "snow")]
     ['in the deep snow', 'a dog in the snow', 'a dog in the deep']
     """
-    words = list(_WORD.finditer(content))
+    words = find_words(content)
     cuts = []
     for at, found in enumerate(words):
         if found[0] != word:
             continue
         following = words[at + 1] if at + 1 < len(words) else None
-        joined = following is not None and content[found.end() : following.start()].isspace()
+        joined = following is not None and is_gap(content, found, following)
         first = at
         if following is None or not joined or following[0].lower() in SMALL:  # no noun follows that they lead to
-            while first and words[first - 1][0].lower() in SMALL and _is_gap(content, words[first - 1], words[first]):
+            while first and words[first - 1][0].lower() in SMALL and is_gap(content, words[first - 1], words[first]):
                 first -= 1
         cuts.append((words[first].start(), found.end()))
+    return cut_out(content, cuts)
+
+
+def cut_out(content: str, cuts: Sequence[tuple[int, int]]) -> str:
+    """The description without the characters from each start to its end, in their order; it stays tidy.
+
+    >>> cut_out("a dog, brown, in the snow", [(5, 12)])
+    'a dog, in the snow'
+    """
     kept, end = [], 0
     for start, stop in cuts:
         kept.append(content[end:start])
@@ -70,7 +79,13 @@ def remove_word(content: str, word: str) -> str:
     return re.sub(r"([,;:])(?:\s*[,;:])+", r"\1", rest).strip(" ,;:-")
 
 
-def _is_gap(content: str, before: re.Match[str], after: re.Match[str]) -> bool:
+def find_words(content: str) -> list[re.Match[str]]:
+    """The words of a description where they stand; what a hyphen joins is one."""
+    return list(_WORD.finditer(content))
+
+
+def is_gap(content: str, before: re.Match[str], after: re.Match[str]) -> bool:
+    """Whether nothing but blanks stands between two words."""
     return content[before.end() : after.start()].isspace()
 
 
