@@ -2,6 +2,7 @@
 
     python benchmarks/fusion.py DATA [--only make score fit]      # what is made or scored is skipped
     python benchmarks/fusion.py DATA --only ship                  # writes the gates of seed 0 into the package
+    python benchmarks/fusion.py DATA --only one                   # "one" with the turn network (network_products.py)
 
 For every column of side_by_side.py, and for all photographs that nothing has learnt from, the shipped systems score
 all pictures after every turn. Ways to use all of them are fitted on validation dialogues of the same columns, about
@@ -73,6 +74,9 @@ from fusion_talks import (
 from jaxtyping import Float
 from machine import describe_host
 from measuring import read_figures, write_json
+from network import load_network
+from network_products import CHOSEN, TurnReader, list_product_columns, make_numpy, read_nats, read_opinions
+from report_fusion import GATES_ALONE
 from rows import SEEDS, estimate_mean
 from side_by_side import SHARED, TESTS, folder_name
 
@@ -86,7 +90,7 @@ from viewfinder.retrievers.one.retriever import SHIPPED, SYSTEM
 from viewfinder.training.checkpoints import write_tensors
 from viewfinder.weights import NETWORK, Card, TrainingList
 
-STEPS = ("make", "score", "fit", "ship")
+STEPS = ("make", "score", "fit", "ship", "one")
 
 TIMED = 20
 """Dialogues of which turns are timed."""
@@ -104,6 +108,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("--work", type=Path, default=Path("runs/fusion"), help="worlds, vectors and scores")
+    parser.add_argument("--network", type=Path, default=Path("runs/network"), help="that of network_products.py")
     parser.add_argument("--only", nargs="*", choices=STEPS, default=STEPS[:3])
     parser.add_argument("--columns", nargs="*", choices=tuple(COLUMNS), default=tuple(COLUMNS), help="score these")
     given = parser.parse_args()
@@ -118,6 +123,8 @@ def main() -> None:
         write_json(RESULTS / "fusion.json", results(given.work, data))
     if "ship" in given.only:
         ship_gates(given.work, data)
+    if "one" in given.only:
+        write_json(RESULTS / "fusion.json", measure_one(given.work, given.network))
 
 
 def results(work: Path, data: Path) -> dict[str, Any]:
@@ -127,7 +134,7 @@ def results(work: Path, data: Path) -> dict[str, Any]:
     routes = choose_routes(validation)
     ways: dict[str, list[Way]] = {
         **{name: [gates.hits for gates in some] for name, some in fitted.items()},
-        "one": [partial(guard, gates) for gates in fitted["one"]],
+        "one": [partial(guard, gates, seed) for seed, gates in enumerate(fitted["one"])],
         "router": [lambda one: route(one, routes)],
     }
     columns: dict[str, Any] = {}
@@ -188,11 +195,54 @@ def ship_gates(work: Path, data: Path) -> None:
     print(SHIPPED, len(wanted), "pictures", flush=True)
 
 
-def guard(gates: Gates, one: Standardised) -> Float[np.ndarray, " q"]:
-    """What gates find without systems of small shares; in libraries of photographs the composer searches alone."""
-    if WORLDS[int(np.argmax(one.library_w))] == PHOTOGRAPHS:
+def guard(gates: Gates, seed: int, one: Standardised) -> Float[np.ndarray, " q"]:
+    """What gates find without systems of small shares, with a turn network's opinion among products; in libraries of
+    photographs the composer searches alone."""
+    if one.world == PHOTOGRAPHS:
         return np.asarray(one.hits_sq[SYSTEMS.index(COMPOSER)])
-    return gates.hits(one, MIN_SHARE)
+    return gates.hits_with(one, seed, MIN_SHARE)
+
+
+def measure_one(work: Path, networks: Path) -> dict[str, Any]:
+    """All figures, those of "one" about products measured again, with a turn network for each seed."""
+    found, nats = read_figures(RESULTS / "fusion.json"), read_nats()
+    fitted = [fit_elsewhere((), work, seed) for seed in SEEDS]
+    for name in list_product_columns(work):
+        test = read_opinions(read(work, "test", name), work, "test", name, nats)
+        alone_sc = np.concatenate([one.hits_sq[:, one.queries.last_q] for one in test], axis=1)
+        with_network = np.stack([last(test, partial(guard, gates, seed)) for seed, gates in enumerate(fitted)])
+        without = np.stack([last(test, partial(gates.hits, least=MIN_SHARE)) for gates in fitted])
+        keep_one(found["columns"][name], dict(zip(SYSTEMS, alone_sc, strict=True)), with_network, without)
+        print(name, found["columns"][name]["ways"]["one"], flush=True)
+    network_of = {seed: make_numpy(load_network(CHOSEN, seed, networks), nats) for seed in SEEDS}
+    leads: dict[str, Sequence[Lead]] = {
+        **{system: [Alone(system)] for system in ALONE[TALKS_COLUMN]},
+        "one": [
+            Fused(gates, MIN_SHARE, TurnReader(network_of[seed]), nats)
+            for seed, gates in zip(SEEDS, fitted, strict=True)
+        ],
+        GATES_ALONE: [Fused(gates, MIN_SHARE) for gates in fitted],
+    }
+    held = talk_in_test(TALKS_COLUMN, work, leads)
+    composer_ct = held["composer"][0]
+    found["photographs by turn"][TALKS_COLUMN]["one"] = [
+        {SHARED: estimate_mean(hits_ec), "difference": estimate_mean(hits_ec - composer_c)}
+        for hits_ec, composer_c in zip(np.moveaxis(held["one"], 2, 0), composer_ct.T, strict=True)
+    ]
+    alone = {system: held[system][0][:, -1] for system in ALONE[TALKS_COLUMN]}
+    keep_one(found["columns"][TALKS_COLUMN], alone, held["one"][:, :, -1], held[GATES_ALONE][:, :, -1])
+    return found | {"machine of one": describe_host()}
+
+
+def keep_one(
+    column: dict[str, Any],
+    alone: Mapping[str, Float[np.ndarray, " c"]],
+    with_network: Float[np.ndarray, "e c"],
+    without: Float[np.ndarray, "e c"],
+) -> None:
+    """Writes what "one" finds into a column, with the turn network and without."""
+    column["ways"] |= compare(alone, {"one": with_network, GATES_ALONE: without})["ways"]
+    column["one over gates alone"] = estimate_mean(with_network - without)
 
 
 ALONE = {TALKS_COLUMN: ("composer", "fashioniq"), PEOPLE_COLUMN: ("composer",)}

@@ -357,8 +357,7 @@ def write_scores(place: Path, system: str, scored: Scored) -> None:
 
 def read_column(work: Path, part: Part, name: str) -> Iterator[tuple[Queries, dict[str, Scored]]]:
     """What is kept of a column, task by task."""
-    home = work / "scores" / part / folder_name(name)
-    for place in sorted((one for one in home.iterdir() if one.is_dir()), key=lambda one: int(one.name)):
+    for place in list_places(work, part, name):
         with np.load(place / "about.npz") as about:
             queries = Queries(
                 tuple(map(str, about["ids"])), about["dialogue_q"], about["target_q"], about["last_q"],
@@ -366,8 +365,19 @@ def read_column(work: Path, part: Part, name: str) -> Iterator[tuple[Queries, di
             )  # fmt: skip
         found = {}
         for system in SYSTEMS:
-            with np.load(place / f"{system}.npz") as kept:
-                scores_qn = kept["scores_qn"]
-                out_qn = np.unpackbits(kept["out_qn"], axis=1, count=scores_qn.shape[1]).astype(bool)
-                found[system] = Scored(scores_qn, out_qn, kept["sharpness_q"], float(kept["ms_a_turn"]))
+            found[system] = read_scores(place, system)
         yield queries, found
+
+
+def read_scores(place: Path, system: str) -> Scored:
+    """What `write_scores` wrote."""
+    with np.load(place / f"{system}.npz") as kept:
+        scores_qn = kept["scores_qn"]
+        out_qn = np.unpackbits(kept["out_qn"], axis=1, count=scores_qn.shape[1]).astype(bool)
+        return Scored(scores_qn, out_qn, kept["sharpness_q"], float(kept["ms_a_turn"]))
+
+
+def list_places(work: Path, part: Part, name: str) -> list[Path]:
+    """The folders of the tasks of a column."""
+    home = work / "scores" / part / folder_name(name)
+    return sorted((one for one in home.iterdir() if one.is_dir()), key=lambda one: int(one.name))

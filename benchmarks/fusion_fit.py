@@ -58,7 +58,10 @@ ALL: Inputs = tuple(INPUTS)
 
 @dataclass(frozen=True, eq=False)
 class Standardised:
-    """The queries of one task with the scores of all systems: in nats of the composer, in deviations of others."""
+    """The queries of one task with the scores of all systems: in nats of the composer, in deviations of others.
+
+    `added_eqn`: the nats that the turn networks of all seeds add in the sum of `one`; None: they are not asked.
+    """
 
     column: str
     queries: Queries
@@ -66,6 +69,12 @@ class Standardised:
     z_qsn: Float32[np.ndarray, "q s n"]
     out_qn: Bool[np.ndarray, "q n"]
     hits_sq: Float[np.ndarray, "s q"]
+    added_eqn: Float32[np.ndarray, "e q n"] | None = None
+
+    @property
+    def world(self) -> str:
+        """The world that the library is most like."""
+        return WORLDS[int(np.argmax(self.library_w))]
 
     def inputs(self, known: Inputs) -> Float32[np.ndarray, "q x"]:
         """What the gates know of each query."""
@@ -124,6 +133,13 @@ class Gates:
     def hits(self, some: Standardised, least: float = 0.0) -> Float[np.ndarray, " q"]:
         """Whether each wanted picture is among the first ten."""
         return hits(fuse(some.z_qsn, self.kept_weights(some, least)), some.queries.target_q, some.out_qn)
+
+    def hits_with(self, some: Standardised, seed: int, least: float) -> Float[np.ndarray, " q"]:
+        """The same with what the turn network of a seed adds, if it is asked."""
+        total_qn = fuse(some.z_qsn, self.kept_weights(some, least))
+        if some.added_eqn is not None:
+            total_qn = total_qn + some.added_eqn[seed]
+        return hits(total_qn, some.queries.target_q, some.out_qn)
 
     def kept_weights(self, some: Standardised, least: float) -> Float32[np.ndarray, "q s"]:
         """The weights, 0 for systems with less than this share; the composer is never left out."""

@@ -28,6 +28,7 @@ from fusion_data import (
 )
 from fusion_fit import Gates, fuse, hits, standardise
 from jaxtyping import Bool, Float, Float32
+from network_products import TurnReader, deviate
 from remembering import RememberingEncoder
 from side_by_side import TESTS, folder_name
 
@@ -40,7 +41,7 @@ from viewfinder.evaluation.replay import RegionScorer, force_pictures
 from viewfinder.evaluation.simulate import RESULTS_SHOWN, draw_first_pictures
 from viewfinder.query import Query
 from viewfinder.retrievers import Retriever
-from viewfinder.retrievers.one.gates import SYSTEMS, describe_conversation
+from viewfinder.retrievers.one.gates import PRODUCTS, SYSTEMS, describe_conversation
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.kernels import best_rows
 from viewfinder.search.scores import find_excluded
@@ -68,6 +69,10 @@ class Lead(Protocol):
     def systems(self) -> tuple[str, ...]:
         """The systems whose scores are needed; the pictures that the first excludes are not shown."""
 
+    @property
+    def readers(self) -> Mapping[str, Retriever[Any]]:
+        """Systems of its own, by name."""
+
     def total(self, heard: Heard, hall: Hall) -> Float32[np.ndarray, " n"]:
         """The score of every picture after these turns."""
 
@@ -87,6 +92,11 @@ class Alone:
     def systems(self) -> tuple[str, ...]:
         """That one."""
         return (self.system,)
+
+    @property
+    def readers(self) -> Mapping[str, Retriever[Any]]:
+        """None."""
+        return {}
 
     def total(self, heard: Heard, hall: Hall) -> Float32[np.ndarray, " n"]:
         """Its scores."""
@@ -128,7 +138,8 @@ class Moment:
 def hold(hall: Hall, dialogue: SearchDialogue, lead: Lead, also: Sequence[str] = ()) -> Iterator[Moment]:
     """One dialogue that `lead` leads; `also`: other systems that listen."""
     gallery = hall.gallery
-    listening = {name: hall.retrievers[name] for name in dict.fromkeys((*lead.systems, *also))}
+    known = {**hall.retrievers, **lead.readers}
+    listening = {name: known[name] for name in dict.fromkeys((*lead.systems, *also))}
     states = {name: retriever.begin() for name, retriever in listening.items()}
     conversation, turns = Conversation(), tuple[Turn, ...]()
     shown: tuple[str, ...] = (dialogue.first,) if dialogue.first else ()
@@ -228,21 +239,30 @@ def stack_heard(some: Sequence[Heard], system: str) -> Scored:
 
 @dataclass(frozen=True, eq=False)
 class Fused:
-    """All systems lead together."""
+    """All systems lead together; `reader`: with the opinion of a turn network, of a weight."""
 
     gates: Gates
     least: float = 0.0  # systems of a smaller share are left out
+    reader: TurnReader | None = None
+    nats: float = 0.0
 
     @property
     def mark(self) -> str:
         """A digest of its weights."""
         numbers = self.gates.a_s.tobytes() + self.gates.w_sx.tobytes() + str(self.least).encode()
+        if self.reader is not None:
+            numbers += self.reader.fingerprint + str(self.nats).encode()
         return hashlib.blake2b(numbers, digest_size=8).hexdigest()
 
     @property
     def systems(self) -> tuple[str, ...]:
         """All of them."""
-        return SYSTEMS
+        return (*SYSTEMS, *self.readers)
+
+    @property
+    def readers(self) -> Mapping[str, Retriever[Any]]:
+        """The turn network, if it is heard."""
+        return {} if self.reader is None else {self.reader.name: self.reader}
 
     def total(self, heard: Heard, hall: Hall) -> Float32[np.ndarray, " n"]:
         """The weighted sum of their standardised scores."""
@@ -252,6 +272,8 @@ class Fused:
         scored = {name: stack_heard([heard], name) for name in SYSTEMS}
         one = standardise(TALKS_COLUMN, queries, scored, hall.means_wd)
         total_n: Float32[np.ndarray, " n"] = fuse(one.z_qsn, self.gates.kept_weights(one, self.least))[0]
+        if self.reader is not None and one.world == PRODUCTS:
+            total_n = total_n + np.float32(self.nats) * deviate(heard.scores[self.reader.name][None])[0]
         return total_n
 
 

@@ -44,13 +44,14 @@ FEW_STEPS = 150
 class Training:
     """What a network learns from: whose conversations, which share of them, for how many steps.
 
-    `products`: and from relative captions of products (network_columns.py).
+    `products`: and from relative captions of products (network_columns.py); `kept`: the folder that they are in.
     """
 
     sizes: Sizes = field(default_factory=Sizes)
     people: tuple[str, ...] = ("captions", "mixed")
     share: float = 1.0
     products: bool = False
+    kept: str = "learnt"
     steps: int = FEW_STEPS
     seeds: tuple[int, ...] = (0,)
 
@@ -93,7 +94,7 @@ def main() -> None:
     if "train" in given.only:
         for name in given.networks:
             for seed in TRAININGS[name].seeds:
-                train(name, seed, given.work)
+                train(name, seed, given.work, TRAININGS[name])
     if "measure" in given.only:
         write_json(RESULTS / "network.json", measure(given.work, given.fusion))
 
@@ -101,9 +102,9 @@ def main() -> None:
 # -- training
 
 
-def train(name: str, seed: int, work: Path) -> None:
+def train(name: str, seed: int, work: Path, training: Training) -> None:
     """Trains a network, if that is not done, and keeps the step that is best on validation."""
-    file, training = file_of(name, seed, work), TRAININGS[name]
+    file = file_of(name, seed, work)
     if file.is_file():
         return
     started = time.perf_counter()
@@ -185,7 +186,7 @@ def read_training(work: Path, training: Training) -> list[tuple[Talks, Int[np.nd
         found += [
             (calibrate(talks), np.unique(talks.dialogue_q))
             for name in LEARNT
-            for talks in read_kept(work, "learnt", name)
+            for talks in read_kept(work, training.kept, name)
         ]
     return found
 

@@ -16,13 +16,14 @@ from fusion_data import ALL_PHOTOGRAPHS, COLUMNS, Part, mean_vectors, read_colum
 from fusion_fit import Gates, Standardised, fuse, hits, standardise
 from jaxtyping import Float, Float32
 from network_data import BatchingEncoder, Talks, record, record_column
+from remembering import RememberingEncoder
 from rows import SEEDS, estimate_mean
 from side_by_side import folder_name
 from turn_network import TurnNetwork, score_talks
 
-from viewfinder.evaluation import Plan
+from viewfinder.evaluation import Plan, Task
 from viewfinder.evaluation.evaluate import load_tasks
-from viewfinder.evaluation.pictures import load_pictures, match_pictures
+from viewfinder.evaluation.pictures import Pictures, load_pictures, match_pictures
 from viewfinder.evaluation.plan import load_system
 from viewfinder.metrics import correct_holm, seeded_test
 from viewfinder.retrievers.one.gates import COMPOSER, MIN_SHARE, PHOTOGRAPHS, SYSTEMS, WORLDS
@@ -43,13 +44,8 @@ def make_columns(data: Path, work: Path, fusion: Path) -> None:
     encoder = BatchingEncoder({})
     for name in LEARNT:
         if not (home := work / "talks" / "learnt" / folder_name(name)).is_dir():
-            test = COLUMNS[name].test
-            plan = Plan(
-                system="composer", data=fusion / test.data, protocol=test.protocol, task=test.task, split="train",
-                features=fusion / "features" / test.data,
-            )  # fmt: skip
-            pictures = load_pictures(plan, encoder, load_system("composer"))
-            known = [match_pictures(task, pictures, MOST) for task in load_tasks(plan)]
+            pictures, tasks = read_training_tasks(name, fusion, encoder)
+            known = [match_pictures(task, pictures, MOST) for task in tasks]
             keep(home, [record(task, pictures.gallery(tuple(task.pictures()))) for task in known])
             print("learnt", name, [len(task.dialogues) for task in known], flush=True)
     for name in TRIED:
@@ -57,6 +53,16 @@ def make_columns(data: Path, work: Path, fusion: Path) -> None:
             if not (home := work / "talks" / part / folder_name(name)).is_dir():
                 keep(home, list(record_column(name, part, fusion, data, encoder)))
                 print(part, name, flush=True)
+
+
+def read_training_tasks(name: str, fusion: Path, encoder: RememberingEncoder) -> tuple[Pictures, list[Task]]:
+    """The training dialogues of a column, and their pictures."""
+    test = COLUMNS[name].test
+    plan = Plan(
+        system="composer", data=fusion / test.data, protocol=test.protocol, task=test.task, split="train",
+        features=fusion / "features" / test.data,
+    )  # fmt: skip
+    return load_pictures(plan, encoder, load_system("composer")), load_tasks(plan)
 
 
 def keep(home: Path, some: Sequence[Talks]) -> None:

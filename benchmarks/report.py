@@ -40,7 +40,7 @@ from report_describing import describing_parts
 from report_encoders import encoders_table
 from report_fusion import fusion_parts
 from report_mai import mai_parts
-from report_network import network_parts
+from report_network import network_parts, products_parts
 from report_people import people_parts
 from report_scale import scale_parts, scale_plot
 from report_sharded import sharded_parts
@@ -108,6 +108,7 @@ def make_parts(results: dict[str, dict[str, Any]], judged: Sequence[Judged]) -> 
         **side_by_side_parts(results["side_by_side"]),
         **fusion_parts(results["fusion"]),
         **network_parts(results["network"]),
+        **products_parts(results["network_products"]),
         **basic_parts(results["basic"]),
         **conversation_parts(results["conversations"]),
         **minds_parts(results["changing_minds"]),

@@ -11,6 +11,9 @@ from side_by_side import SHARED
 PHOTOGRAPHS = "photographs: five captions"
 """The test that is shown turn by turn."""
 
+GATES_ALONE = "one, gates alone"
+"""The way that "one" is without the turn network."""
+
 WAYS = ("sum", "gates", "early", "one", "router", "left out")
 """Ways, in the order of the columns."""
 
@@ -24,7 +27,7 @@ def fusion_parts(found: dict[str, Any]) -> dict[str, list[str]]:
         "fusion-machine": [machine_line(found["machine"])],
         "fusion-companions": companions_table(found["photographs, one beside the composer"]),
         "one": one_table(found["columns"]),
-        "one-machine": [machine_line(found["machine"])],
+        "one-machine": [machine_line(found["machine of one"])],
     }
 
 
@@ -36,10 +39,24 @@ def one_table(columns: Mapping[str, Any]) -> list[str]:
             format_tenths(one["systems"]["composer"]["mean"]),
             f"{one['best']} {format_tenths(one['systems'][one['best']]['mean'])}",
             difference_cell(one["ways"]["one"]),
+            *gain_cells(one),
         ]
         for name, one in columns.items()
     ]
-    return format_table(["column", "composer", "best system", "one"], lines)
+    head = ["column", "composer", "best system", "one", "without the turn network", "gain by it"]
+    return format_table(head, lines)
+
+
+def gain_cells(column: Mapping[str, Any]) -> list[str]:
+    """What "one" finds without the turn network, where it has one, and the interval of what this gains."""
+    if GATES_ALONE not in column["ways"]:
+        return ["", ""]
+    gain = column["one over gates alone"]
+    text = f"{100 * gain['low']:+.1f} to {100 * gain['high']:+.1f}"
+    return [
+        format_tenths(column["ways"][GATES_ALONE][SHARED]["mean"]),
+        f"**{text}**" if gain["low"] > 0 else text,
+    ]
 
 
 def ways_table(columns: Mapping[str, Any]) -> list[str]:

@@ -1,4 +1,5 @@
-"""docs/systems/one.md: what a network in place of gates finds, from network.json."""
+"""docs/systems/one.md: what networks over turns find, from network.json, and how that of products was chosen, from
+network_products.json."""
 
 from __future__ import annotations
 
@@ -19,6 +20,37 @@ def network_parts(found: dict[str, Any]) -> dict[str, list[str]]:
         "network-columns": columns_table(found["columns"]),
         "network-machine": [machine_line(found["machine"])],
     }
+
+
+def products_parts(found: dict[str, Any]) -> dict[str, list[str]]:
+    """All forms of the network for products, and the weights of the one that is shipped, on validation."""
+    return {
+        "network-forms": forms_table(found["forms"]),
+        "network-weights": weights_table(found["validation"], found["mean"]),
+        "network-products-machine": [machine_line(found["machine"])],
+    }
+
+
+def forms_table(forms: Mapping[str, Any]) -> list[str]:
+    """A line for each form: its size, how unlikely the wanted picture is, and what it finds beside `one`."""
+    columns = [name for name in next(iter(forms.values())) if name != "numbers"]
+    lines = [
+        [
+            form.removeprefix("products: "),
+            f"{one['numbers'] / 1e6:.2f} M",
+            *(f"{one[name]['nats']:.2f}" for name in columns),
+            *(format_tenths(one[name]["with one"]) for name in columns),
+        ]
+        for form, one in forms.items()
+    ]
+    head = ["form", "numbers", *(f"{name}, nats" for name in columns), *(f"{name}, R@10" for name in columns)]
+    return format_table(head, lines)
+
+
+def weights_table(found: Mapping[str, Mapping[str, float]], mean: Mapping[str, float]) -> list[str]:
+    """A line for each column of validation, and the mean."""
+    lines = [[name, *map(format_tenths, some.values())] for name, some in {**found, "mean": mean}.items()]
+    return format_table(["nats a deviation", *mean], lines)
 
 
 def tests_table(found: Mapping[str, Any]) -> list[str]:

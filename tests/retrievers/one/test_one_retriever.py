@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
+from jaxtyping import Float32
 
 from viewfinder.conversation import Conversation, Like, Reject, Say, Turn
 from viewfinder.query import Query
 from viewfinder.retrievers import Composer, Retriever, load_retriever
 from viewfinder.retrievers.one.gates import INPUTS, SYSTEMS, WORLDS
 from viewfinder.retrievers.one.retriever import SYSTEM, One
+from viewfinder.retrievers.one.turn_network import NAME, Token, TurnNetwork
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.scores import score_all
 from viewfinder.session.resolve import resolve_turn
@@ -62,7 +65,7 @@ def test_among_photographs_it_is_the_composer_and_loads_nobody() -> None:
 
 
 def test_elsewhere_every_system_has_heard_every_turn_and_adds_its_opinion() -> None:
-    one, composer = ask(make_one("products")), ask(Composer())
+    one, composer = ask(make_reader("products")), ask(Composer())
     weight = np.log(2)  # of level 0
     assert [(opinion.system, opinion.turn) for opinion in one.opinions] == [(name, 4) for name in SYSTEMS[1:]]
     assert [opinion.nats for opinion in one.opinions] == pytest.approx([weight] * len(one.opinions))
@@ -77,13 +80,57 @@ def test_elsewhere_every_system_has_heard_every_turn_and_adds_its_opinion() -> N
     np.testing.assert_allclose(one.sharpness * score_all(GALLERY, one).total_n, own_n, rtol=1e-4, atol=1e-4)
 
 
+class AlwaysBlue(TurnNetwork):
+    """A network that wants what is blue, whatever is said."""
+
+    def read(self, tokens: Sequence[Token]) -> tuple[float, Float32[np.ndarray, " d"]]:
+        """Twice the vector of blue."""
+        return 0.0, (2 * GALLERY.encode_texts(["blue"])[0]).astype(np.float32)
+
+
+def make_reader(world: str, version: str = ENCODER.version) -> One:
+    """With a network that reads vectors of this encoder."""
+    one = make_one(world)
+    one.network = AlwaysBlue({}, version, 0, 1, 1.5)
+    return one
+
+
+PICKED: tuple[Turn, ...] = (Say("red"), Like("p003", "green"))
+
+
+def test_among_products_the_network_adds_its_opinion_of_a_pick_with_words() -> None:
+    query, composer = ask(make_reader("products"), PICKED), ask(Composer(), PICKED)
+    opinion = query.opinions[-1]
+    assert (opinion.system, opinion.turn, opinion.nats) == (NAME, 2, 1.5)
+    blue_n = 2 * GALLERY.snapshot.matrix_nd[:] @ GALLERY.encode_texts(["blue"])[0]
+    expected_n = composer.sharpness * score_all(GALLERY, composer).total_n + blue_n
+    found_n = opinion.query.sharpness * score_all(GALLERY, opinion.query).total_n
+    np.testing.assert_allclose(found_n, expected_n, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(("world", "version", "turns"), [
+    ("scenes", ENCODER.version, PICKED), ("photographs", ENCODER.version, PICKED), ("products", "another", PICKED),
+    ("products", ENCODER.version, PICKED[:1]), ("products", ENCODER.version, (*PICKED, Say("yellow"))),
+], ids=["scenes", "photographs", "another encoder", "words alone", "words after a pick"])  # fmt: skip
+def test_elsewhere_and_of_other_turns_it_has_none(world: str, version: str, turns: tuple[Turn, ...]) -> None:
+    assert NAME not in [opinion.system for opinion in ask(make_reader(world, version), turns).opinions]
+
+
+def test_why_names_the_network_and_sums_to_the_score() -> None:
+    session = Session(GALLERY, make_reader("products"), None, n=3)
+    session.say("red")
+    for hit in session.like("p003", but="green"):
+        assert sum(turn["adds"] for turn in hit.why["turns"]) == pytest.approx(hit.score, abs=1e-3)
+        assert f"what {NAME} makes of all that was said" in hit.why["turns"][-1]["parts"]
+
+
 @pytest.mark.parametrize("world", ["products", "photographs"])
 def test_it_keeps_the_contract(world: str) -> None:
-    check_retriever(lambda: make_one(world), encoder=ENCODER)
+    check_retriever(lambda: make_reader(world), encoder=ENCODER)
 
 
 def test_an_unchanged_state_is_left_alone_when_a_conversation_branches() -> None:
-    session = Session(GALLERY, make_one("products"), None)
+    session = Session(GALLERY, make_reader("products"), None)
     first = [hit.id for hit in session.say("red")]
     other = [hit.id for hit in session.say("blue")]
     assert other != first
@@ -92,7 +139,7 @@ def test_an_unchanged_state_is_left_alone_when_a_conversation_branches() -> None
 
 
 def test_a_turn_of_a_session_says_what_each_system_added() -> None:
-    session = Session(GALLERY, make_one("products"), None, n=3)
+    session = Session(GALLERY, make_reader("products"), None, n=3)
     for hit in session.say("red over blue"):
         adds = [turn["adds"] for turn in hit.why["turns"]]
         assert sum(adds) == pytest.approx(hit.score, abs=1e-3)

@@ -25,7 +25,7 @@ SYSTEMS = (COMPOSER, "clip-t", "clip-ti", "drilldown", "chatir", "fashioniq", "m
 WORLDS = ("scenes", "products", "photographs")
 """What the trained systems have learnt from."""
 
-PHOTOGRAPHS = "photographs"
+PRODUCTS, PHOTOGRAPHS = "products", "photographs"
 
 CONVERSATION = (
     "descriptions", "answers", "picks with words", "picks without words", "rejections", "looks back",
@@ -55,10 +55,14 @@ class Gates:
     w_sx: Float32[np.ndarray, "s x"]
 
     def finds_photographs(self, collection: Collection) -> bool:
-        """Whether a collection is most like photographs; of another encoder's vectors, nothing else is known."""
+        """Whether a collection is most like photographs."""
+        return self.find_world(collection) == PHOTOGRAPHS
+
+    def find_world(self, collection: Collection) -> str:
+        """The world that a collection is most like: photographs, if another encoder made its vectors."""
         if collection.encoder_version != self.encoder_version:
-            return True
-        return WORLDS[int(np.argmax(compare_worlds(collection.mean_d, self.means_wd)))] == PHOTOGRAPHS
+            return PHOTOGRAPHS
+        return WORLDS[int(np.argmax(compare_worlds(collection.mean_d, self.means_wd)))]
 
     def weigh(self, turns: Sequence[Turn], collection: Collection) -> Mapping[str, float]:
         """The weights of the systems that are asked; the composer is always one of them."""

@@ -2,7 +2,8 @@
 
 Among photographs the composer searches alone, because there it is ahead of what the others add; in other collections a
 picture's score is, in nats, the composer's own times its weight, and for each other system its weight for every
-deviation by which its score of the picture is above the mean (`query.Opinion`). Numpy only.
+deviation by which its score of the picture is above the mean (`query.Opinion`). Among products a network that has
+learnt to read a picture that is picked "but ..." has an opinion of such turns, too (`turn_network`). Numpy only.
 """
 
 from __future__ import annotations
@@ -19,11 +20,14 @@ from viewfinder.conversation import Turn
 from viewfinder.query import Collection, Opinion, Query, Reads, ResolvedTurn
 from viewfinder.retrievers.base import AnsweringRetriever, Retriever
 from viewfinder.retrievers.composer import Composer, ComposerState
-from viewfinder.retrievers.one.gates import COMPOSER, SYSTEMS, Gates
-from viewfinder.weights import Weights, join_lists, load_system_weights
+from viewfinder.retrievers.one.gates import COMPOSER, PRODUCTS, SYSTEMS, Gates
+from viewfinder.retrievers.one.turn_network import NAME, TurnNetwork
+from viewfinder.weights import Weights, join_lists, load_system_weights, read_card
 
 SYSTEM = "one"
 SHIPPED = Path(__file__).with_name("gates.safetensors")
+NETWORK_SYSTEM = "one-products"
+SHIPPED_NETWORK = Path(__file__).with_name("products.safetensors")
 
 Load = Callable[[str], Retriever[Any]]
 """Loads a retriever by its name, with the weights that are shipped."""
@@ -31,13 +35,17 @@ Load = Callable[[str], Retriever[Any]]
 
 @dataclass(frozen=True, eq=False)
 class OneState:
-    """The composer's state, and those of the other systems by name: none where the composer searches alone."""
+    """The composer's state, and those of the other systems by name: none where the composer searches alone.
+
+    `heard` is what the turn network makes of the last turn; None: nothing.
+    """
 
     composer: ComposerState
     others: Mapping[str, Any] = field(default_factory=dict)
     turns: tuple[Turn, ...] = ()
     latest: int = 0  # the number of the last of them
     collection: Collection | None = None
+    heard: Query | None = None
 
 
 class One:
@@ -65,9 +73,15 @@ class One:
         }
 
     @cached_property
+    def network(self) -> TurnNetwork:
+        """The network that reads picks with words among products, loaded when the first conversation needs it."""
+        return TurnNetwork.of(load_system_weights(NETWORK_SYSTEM, None, SHIPPED_NETWORK))
+
+    @cached_property
     def trained_on(self) -> str | None:
         """The pictures that any of the systems has learnt from."""
-        return join_lists(self._own_list, *(getattr(one, "trained_on", "") for one in self.others.values()))
+        network = read_card(SHIPPED_NETWORK).trained_on
+        return join_lists(self._own_list, network, *(getattr(one, "trained_on", "") for one in self.others.values()))
 
     def begin(self) -> OneState:
         """Nothing said."""
@@ -83,7 +97,14 @@ class One:
             name: one.step(state.others[name] if name in state.others else one.begin(), turn.look_up_for(one.reads))
             for name, one in self.others.items()
         }
-        return OneState(composer, others, (*state.turns, turn.turn), turn.number, collection)
+        return OneState(
+            composer, others, (*state.turns, turn.turn), turn.number, collection, self._hear(turn, composer, collection)
+        )
+
+    def _hear(self, turn: ResolvedTurn, composer: ComposerState, collection: Collection) -> Query | None:
+        if self.gates.find_world(collection) != PRODUCTS or self.network.encoder_version != collection.encoder_version:
+            return None
+        return self.network.hear(turn, self._composer.query(composer))
 
     def query(self, state: OneState) -> Query:
         """The composer's query with the opinions of the systems that have a weight."""
@@ -96,6 +117,8 @@ class One:
             for name, weight in weights.items()
             if name != COMPOSER
         )
+        if state.heard is not None:
+            opinions = (*opinions, Opinion(NAME, state.latest, state.heard, self.network.nats))
         return replace(query, opinions=opinions, sharpness=weights[COMPOSER] * query.sharpness)
 
 

@@ -1,0 +1,335 @@
+"""The network over turns that `one` has for products: trained, chosen on validation, and written into the package.
+
+    python benchmarks/network_products.py DATA [--only talks train score choose ship]   # what is done is skipped
+
+network.py found that a network that has learnt from relative captions of products adds to what `one` finds. Here
+are simpler forms of it, with one vector, which a query of the engine can hold; they have learnt from all training
+captions of Fashion IQ's and CIRR's kind, and from training pictures alone. The turns that they have learnt from are
+pictures that are picked with words, so they read the last turn, and others say nothing. fusion.py measures `one` with
+the form and the weight that validation has chosen (results/network_products.json).
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from chat_tests import without_shown
+from freshness import RESULTS
+from fusion_data import (
+    COLUMNS,
+    PARTS,
+    Part,
+    list_places,
+    mean_vectors,
+    read_column,
+    read_scores,
+    read_tasks_of,
+    score_task,
+    write_scores,
+)
+from fusion_data import (
+    SMALL as FEW_PHOTOS,
+)
+from fusion_fit import Standardised, standardise
+from jaxtyping import Float32
+from machine import describe_host
+from measuring import read_figures, write_json
+from network import TRAININGS, Training, judge, load_network, train
+from network_columns import LEARNT, end_hits, keep, read_both, read_gates, read_training_tasks
+from network_data import BatchingEncoder, Kind, record
+from remembering import RememberingEncoder
+from rows import SEEDS
+from side_by_side import READS_CAPTIONS, folder_name
+from turn_network import Sizes
+from turn_network import TurnNetwork as TrainedNetwork
+
+from viewfinder.data.splits import name_pictures
+from viewfinder.encoders.starter import StarterEncoder
+from viewfinder.evaluation.pictures import load_pictures, match_pictures
+from viewfinder.evaluation.plan import load_system
+from viewfinder.query import Query, Reads, ResolvedTurn
+from viewfinder.retrievers.composer import Composer, ComposerState
+from viewfinder.retrievers.one.gates import MIN_SHARE, PRODUCTS
+from viewfinder.retrievers.one.retriever import NETWORK_SYSTEM, SHIPPED_NETWORK
+from viewfinder.retrievers.one.turn_network import KINDS, TurnNetwork
+from viewfinder.search.scores import SAME_SCORES
+from viewfinder.training.checkpoints import write_tensors
+from viewfinder.weights import NETWORK, Card, TrainingList
+
+KEPT = "learnt-all"
+"""The folder of what is learnt from."""
+
+ONE, SMALL = Sizes(slots=1, free=True), Sizes(width=128, layers=1, slots=1, free=True)
+PRODUCTS_ALONE = Training(ONE, people=(), products=True, steps=400, seeds=SEEDS)
+SIX = "captions of products alone, with vectors of its own"
+CHOSEN = "products: one vector, small, longer, from all captions"
+FORMS: dict[str, Training] = {
+    SIX: TRAININGS[SIX],
+    "products: one vector": PRODUCTS_ALONE,
+    "products: one vector, small": replace(PRODUCTS_ALONE, sizes=SMALL),
+    "products: one vector, small, longer": replace(PRODUCTS_ALONE, sizes=SMALL, steps=2500),
+    CHOSEN: replace(PRODUCTS_ALONE, sizes=SMALL, steps=2500, kept=KEPT),
+}
+"""Forms that are tried, from the one that network.py chose to the one that is shipped."""
+
+WEIGHTS = (0.0, 0.2, 0.4, 0.8, 1.2, 1.6, 2.4, 3.2)
+"""Nats a deviation that are tried on validation."""
+
+
+def main() -> None:
+    """Records, trains, scores, chooses, ships."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--work", type=Path, default=Path("runs/network"), help="that of network.py, which is made")
+    parser.add_argument("--fusion", type=Path, default=Path("runs/fusion"), help="that of fusion.py, which is made")
+    steps = ("talks", "train", "score", "choose", "ship")
+    parser.add_argument("--only", nargs="*", choices=steps, default=steps[:4])
+    given = parser.parse_args()
+    torch.set_num_threads(1)
+    if "talks" in given.only:
+        make_talks(given.work, given.fusion)
+    if "train" in given.only:
+        for name, training in FORMS.items():
+            for seed in training.seeds:
+                train(name, seed, given.work, training)
+    if "score" in given.only:
+        score_columns(given.work, given.fusion, given.data.resolve(), RememberingEncoder())
+    if "choose" in given.only:
+        write_json(RESULTS / "network_products.json", choose(given.work, given.fusion))
+    if "ship" in given.only:
+        ship(given.work, given.fusion)
+
+
+def make_talks(work: Path, fusion: Path) -> None:
+    """Records all training dialogues."""
+    encoder = BatchingEncoder({})
+    for name in LEARNT:
+        if not (home := work / "talks" / KEPT / folder_name(name)).is_dir():
+            pictures, tasks = read_training_tasks(name, fusion, encoder)
+            known = [match_pictures(task, pictures, None) for task in tasks]
+            keep(home, [record(task, pictures.gallery(tuple(task.pictures()))) for task in known])
+            print(name, [(len(task.dialogues), len(task.gallery), len(task.pictures())) for task in known], flush=True)
+
+
+# -- the network alone, as a system
+
+
+@dataclass(frozen=True, eq=False)
+class Hearing:
+    """The composer's state, and what the network makes of the last turn."""
+
+    composer: ComposerState
+    heard: Query | None = None
+
+
+class TurnReader:
+    """What the network of the package makes of every turn; of those that it does not read it says nothing."""
+
+    name, trained_on = "turns", None
+    reads = Reads()
+
+    def __init__(self, network: TurnNetwork) -> None:
+        self._network, self._composer = network, Composer()
+
+    @property
+    def fingerprint(self) -> bytes:
+        """All its numbers."""
+        return b"".join(self._network.arrays[name].tobytes() for name in sorted(self._network.arrays))
+
+    def begin(self) -> Hearing:
+        """Nothing said."""
+        return Hearing(self._composer.begin())
+
+    def step(self, state: Hearing, turn: ResolvedTurn) -> Hearing:
+        """The state with a turn heard."""
+        composer = self._composer.step(state.composer, turn)
+        return Hearing(composer, self._network.hear(turn, self._composer.query(composer)))
+
+    def query(self, state: Hearing) -> Query:
+        """The query of its opinion; one without parts: it has none."""
+        return Query(()) if state.heard is None else state.heard
+
+
+def of_products(work: Path, name: str) -> bool:
+    """Whether a column is searched in collections that are like products."""
+    return standardise(name, *next(read_column(work, "test", name)), mean_vectors(work)).world == PRODUCTS
+
+
+def read_nats() -> float:
+    """The weight that validation has chosen."""
+    return float(read_figures(RESULTS / "network_products.json")["nats a deviation"])
+
+
+def name_scores(seed: int) -> str:
+    """The name under which the scores of the network of a seed are kept, beside those of the systems."""
+    return f"turns-{seed}"
+
+
+def score_columns(
+    work: Path, fusion: Path, data: Path, encoder: RememberingEncoder, seeds: Sequence[int] = SEEDS
+) -> None:
+    """Scores all columns about products, as far as that is not done."""
+    for name in list_product_columns(fusion):
+        for part in PARTS:
+            places = list_places(fusion, part, name)
+            if name in READS_CAPTIONS:  # which the network does not read
+                plain = list_places(fusion, part, name.partition(",")[0])
+                for seed, (one, other) in product(seeds, zip(places, plain, strict=True)):
+                    if not (file := one / f"{name_scores(seed)}.npz").is_file():
+                        file.hardlink_to(other / file.name)
+                continue
+            new = [seed for seed in seeds if not (places[-1] / f"{name_scores(seed)}.npz").is_file()]
+            if not new:
+                continue
+            tasks, plan = read_tasks_of(name, part, fusion, data)
+            pictures = load_pictures(plan, encoder, load_system("composer"))
+            for place, task in zip(places, tasks, strict=True):
+                known = without_shown(match_pictures(task, pictures, plan.limit))
+                gallery = pictures.gallery(tuple(known.pictures()))
+                for seed in new:
+                    network = make_numpy(load_network(CHOSEN, seed, work), 0.0)
+                    write_scores(place, name_scores(seed), score_task(known, gallery, TurnReader(network)))
+            print(part, name, flush=True)
+
+
+def list_product_columns(fusion: Path) -> list[str]:
+    """The columns of recorded dialogues that are searched in collections like products."""
+    return [name for name in COLUMNS if name != FEW_PHOTOS and of_products(fusion, name)]
+
+
+def read_opinions(some: Sequence[Standardised], fusion: Path, part: Part, name: str, nats: float) -> list[Standardised]:
+    """The tasks of a column with what the networks of all seeds add, if they are searched among products."""
+    return [
+        replace(
+            one,
+            added_eqn=np.stack(
+                [np.float32(nats) * deviate(read_scores(place, name_scores(seed)).scores_qn) for seed in SEEDS]
+            ),
+        )
+        if one.world == PRODUCTS
+        else one
+        for one, place in zip(some, list_places(fusion, part, name), strict=True)
+    ]
+
+
+def deviate(scores_qn: Float32[np.ndarray, "q n"]) -> Float32[np.ndarray, "q n"]:
+    """Scores in deviations from their mean, as the search has them; 0 where all are alike."""
+    deviation_q1 = scores_qn.std(axis=1, keepdims=True)
+    unit_q1 = np.where(deviation_q1 > SAME_SCORES, deviation_q1, np.inf)
+    return np.asarray((scores_qn - scores_qn.mean(axis=1, keepdims=True)) / unit_q1, np.float32)
+
+
+# -- chosen on validation
+
+
+def choose(work: Path, fusion: Path) -> dict[str, Any]:
+    """All forms on validation, and what the chosen one finds there with every weight."""
+    forms = {name: judge_form(name, work, fusion) for name in FORMS}
+    gates = [read_gates(fusion / "gates" / f"one-{seed}.npz") for seed in SEEDS]
+    found: dict[str, dict[float, float]] = {}
+    for name in list_product_columns(fusion):
+        known = [standardise(name, *one, mean_vectors(fusion)) for one in read_column(fusion, "val", name)]
+        found[name] = {}
+        for nats in WEIGHTS:
+            some = read_opinions(known, fusion, "val", name, nats)
+            hits = [
+                one_gates.hits_with(one, seed, MIN_SHARE)[one.queries.last_q]
+                for seed, one_gates in enumerate(gates)
+                for one in some
+            ]
+            found[name][nats] = round(float(np.concatenate(hits).mean()), 4)
+        print(name, found[name], flush=True)
+    mean = {nats: float(np.mean([some[nats] for some in found.values()])) for nats in WEIGHTS}
+    return {
+        "forms": forms,
+        "chosen": CHOSEN,
+        "validation": {name: {f"{nats}": hit for nats, hit in some.items()} for name, some in found.items()},
+        "mean": {f"{nats}": round(hit, 4) for nats, hit in mean.items()},
+        "nats a deviation": max(mean, key=lambda nats: (round(mean[nats], 4), -nats)),
+        "machine": describe_host(),
+    }
+
+
+def judge_form(name: str, work: Path, fusion: Path) -> dict[str, Any]:
+    """The size of a form, and what it finds on validation of the columns that it has learnt for, at the best weight."""
+    networks = [load_network(name, seed, work) for seed in SEEDS]
+    gates = [read_gates(fusion / "gates" / f"one-{seed}.npz") for seed in SEEDS]
+    found: dict[str, Any] = {"numbers": sum(one.numel() for one in networks[0].parameters())}
+    for column in LEARNT:
+        both = list(read_both(work, fusion, "val", column))
+        with_one = {
+            nats: float(np.mean([end_hits(both, *pair, nats) for pair in zip(gates, networks, strict=True)]))
+            for nats in WEIGHTS
+        }
+        found[column] = {
+            "nats": round(float(np.mean([judge(one, talks) for one in networks for _, talks in both])), 4),
+            "one": round(with_one[0.0], 4),
+            "with one": round(max(with_one.values()), 4),
+        }
+    print(name, found, flush=True)
+    return found
+
+
+# -- the package
+
+
+def make_numpy(network: TrainedNetwork, nats: float) -> TurnNetwork:
+    """A network as the package reads it."""
+    arrays = {name: value.half().float().numpy() for name, value in list_tensors(network).items()}
+    return TurnNetwork(arrays, StarterEncoder().version, network.sizes.layers, network.sizes.heads, nats)
+
+
+def list_tensors(network: TrainedNetwork) -> dict[str, torch.Tensor]:
+    """The numbers of a network of one vector that reads the last turn, by the names that `one` knows them by."""
+    assert network.sizes.slots == 1 and network.sizes.free and network.sizes.residual
+    state, found = network.state_dict(), dict[str, torch.Tensor]()
+    kinds = [Kind.PICKED, Kind.BUT, Kind.UNWANTED, Kind.COMPOSED]
+    assert tuple(kind.name.lower() for kind in kinds) == KINDS
+    # All that it has learnt from are first turns, which look back to none.
+    found["kinds"] = state["kind.weight"][kinds] + state["turn.weight"][0] + state["back.weight"][0]
+    renamed = {"vector": "vector", "asks": "asks", "answers": "answers", "own": "own", "body.norm": "last"}
+    for layer in range(network.sizes.layers):
+        theirs, ours = f"body.layers.{layer}", f"layers.{layer}"
+        names = (
+            ("self_attn.out_proj", "attended"), ("linear1", "inner"), ("linear2", "outer"), ("norm1", "norm1"),
+            ("norm2", "norm2"),
+        )  # fmt: skip
+        renamed |= {f"{theirs}.{name}": f"{ours}.{own}" for name, own in names}
+        for kind in ("weight", "bias"):
+            found[f"{ours}.inputs.{kind}"] = state[f"{theirs}.self_attn.in_proj_{kind}"]
+    for name, own in renamed.items():
+        found |= {f"{own}.{kind}": state[f"{name}.{kind}"] for kind in ("weight", "bias")}
+    found |= {f"gate.{kind}": state[f"gates.{kind}"][1:] for kind in ("weight", "bias")}
+    return found
+
+
+def ship(work: Path, fusion: Path) -> None:
+    """Writes the network of the first seed into the package, with the list of the pictures that it has learnt from."""
+    network, encoder = load_network(CHOSEN, SEEDS[0], work), StarterEncoder()
+    learnt = set[str]()
+    for name in LEARNT:
+        _, tasks = read_training_tasks(name, fusion, BatchingEncoder({}))
+        keys = {key for task in tasks for key in task.pictures()}
+        learnt.update(*name_pictures(fusion / COLUMNS[name].test.data, sorted(keys)).values())
+    settings = {
+        "encoder_version": encoder.version, "layers": network.sizes.layers, "heads": network.sizes.heads,
+        "nats": read_nats(),
+    }  # fmt: skip
+    card = Card(
+        system=NETWORK_SYSTEM, preset="validation", encoder=encoder.raw_version, settings=settings,
+        trained_on=TrainingList.of(learnt).encode(),
+    )  # fmt: skip
+    tensors = {name: value.half() for name, value in list_tensors(network).items()}
+    write_tensors(SHIPPED_NETWORK, tensors, asdict(card), schema=NETWORK)
+    print(SHIPPED_NETWORK, SHIPPED_NETWORK.stat().st_size, len(learnt), "pictures", flush=True)
+
+
+if __name__ == "__main__":
+    main()
