@@ -176,7 +176,7 @@ ln -s ~/world ~/pictures; cp ~/world/chatsearch/mChat_test.jsonl made.jsonl; acc
     **{
         f"docs/systems/{system}.md": LIBRARY
         + f"""
-cp "$ROOT"/src/viewfinder/retrievers/{system}/*.safetensors best.safetensors
+for file in "$ROOT"/src/viewfinder/retrievers/{system}/*.safetensors; do cp "$file" best.safetensors; break; done
 cp "$ROOT/src/viewfinder/users/captioner/lab.safetensors" captioner.safetensors
 {"" if system == "chatsearcher" else "cp -r ~/world scenes"}  # whose page makes them
 viewfinder world goods --kind catalogue --count 60
