@@ -65,7 +65,7 @@ class Standardised:
 
     column: str
     queries: Queries
-    library_w: Float[np.ndarray, " w"]
+    worlds_w: Float[np.ndarray, " w"]
     z_qsn: Float32[np.ndarray, "q s n"]
     out_qn: Bool[np.ndarray, "q n"]
     hits_sq: Float[np.ndarray, "s q"]
@@ -74,12 +74,12 @@ class Standardised:
     @property
     def world(self) -> str:
         """The world that the library is most like."""
-        return WORLDS[int(np.argmax(self.library_w))]
+        return WORLDS[int(np.argmax(self.worlds_w))]
 
     def inputs(self, known: Inputs) -> Float32[np.ndarray, "q x"]:
         """What the gates know of each query."""
         about = self.queries
-        of_library = np.append(self.library_w, float(about.captions))
+        of_library = np.append(self.worlds_w, float(about.captions))
         peak_qs = np.where(self.out_qn[:, None], -np.inf, self.z_qsn).max(axis=2) / PEAK
         found = {
             "conversation": about.conversation_qf,
@@ -104,8 +104,8 @@ def standardise(
     unit_qs1[:, SYSTEMS.index(COMPOSER), 0] = 1 / scored[COMPOSER].sharpness_q
     z_qsn /= unit_qs1
     hits_sq = np.stack([hits(scored[system].scores_qn, queries.target_q, scored[system].out_qn) for system in SYSTEMS])
-    library_w = compare_worlds(queries.mean_d, means_wd)
-    return Standardised(column, queries, library_w, z_qsn, scored["composer"].out_qn, hits_sq)
+    worlds_w = compare_worlds(queries.mean_d, means_wd)
+    return Standardised(column, queries, worlds_w, z_qsn, scored["composer"].out_qn, hits_sq)
 
 
 def hits(
@@ -245,7 +245,7 @@ Routes = Mapping[Kind, int]
 def kind_of(some: Standardised) -> list[Kind]:
     """The kind of every query: the world that the library is nearest to, and what was done."""
     about = some.queries
-    world = int(np.argmax(some.library_w))
+    world = int(np.argmax(some.worlds_w))
     found_qf = about.conversation_qf > 0
     at = {name: place for place, name in enumerate(CONVERSATION)}
     acts = ("descriptions", "answers", "picks with words", "picks without words", "looks back")

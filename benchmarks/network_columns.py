@@ -153,7 +153,7 @@ def end_hits(
     for one, talks in some:
         last_q = one.queries.last_q
         total_qn: Float32[np.ndarray, "q n"] = np.zeros(one.out_qn.shape, np.float32)
-        if gates is not None and WORLDS[int(np.argmax(one.library_w))] == PHOTOGRAPHS:
+        if gates is not None and WORLDS[int(np.argmax(one.worlds_w))] == PHOTOGRAPHS:
             total_qn = one.z_qsn[:, SYSTEMS.index(COMPOSER)]
         elif gates is not None:
             total_qn = fuse(one.z_qsn, gates.kept_weights(one, MIN_SHARE))
