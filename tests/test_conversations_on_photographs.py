@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from viewfinder.byte_cache import ByteCache
 from viewfinder.conversation import Answer, Question, Reject
 from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.evaluation.pictures import Pictures
@@ -166,7 +167,12 @@ def test_like_this_but_adds_what_is_said_and_leaves_the_picture_out(notes: Annot
     assert name(notes, changed[:10], "dog", "puppy") >= 7
 
 
-def test_a_correction_takes_the_place_of_what_it_corrects(notes: AnnotatedPhotos, session: Session) -> None:
+@pytest.mark.parametrize("is_read", [True, False], ids=["as people talk to a library", "as systems are compared"])
+def test_a_correction_takes_the_place_of_what_it_corrects(
+    notes: AnnotatedPhotos, gallery: Gallery, is_read: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gallery, "matches_words", is_read)
+    session = Session(gallery, load_retriever("composer"), None, n=20, memo=ByteCache())
     session.say("a dog on the grass")
     corrected = find(session.say("no, in the water"))
     water = ("water", "pool", "lake", "ocean", "river", "wave", "splash")

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from viewfinder.conversation import Like, Reject, Say, Show, Turn
+from viewfinder.session.reading import Reading, read_said
 from viewfinder.session.revising import find_revision, revise
 
 WORDS = [
@@ -189,3 +190,12 @@ def test_a_complaint_about_what_is_shown_takes_nothing_back(text: str) -> None:
 def test_what_is_left_are_words_of_the_description_in_their_order(before: str, instead: str) -> None:
     left, words = revise(before, instead), iter(before.replace(",", " ").split())
     assert all(word in words for word in left.replace(",", " ").split())
+
+
+@pytest.mark.parametrize("said", ["no, in the snow", "sorry, I meant in the snow", "actually in the snow"])
+def test_a_correction_is_one_though_its_opening_is_no_part_of_the_description(said: str) -> None:
+    content = read_said(Say(said), lambda text: Reading(text, "in the snow"))
+    taken = find_revision(Say(said), content)
+    assert taken is not None
+    assert taken("a dog on the grass") == "a dog"
+    assert read_said(Say("I am looking for snow"), lambda text: Reading(text, "snow")) == "snow"

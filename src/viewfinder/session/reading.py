@@ -6,6 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from viewfinder.conversation import Say, Turn
+from viewfinder.wording.clauses import is_correction
+
 if TYPE_CHECKING:  # the rules of English are loaded when the first sentence is read
     from viewfinder.wording.fact_phrases import FactPhrase
     from viewfinder.wording.spelling import Correction
@@ -35,3 +38,15 @@ Read = Callable[[str], Reading]
 def read_plainly(text: str) -> Reading:
     """A sentence as it is, where systems are compared by what they make of it."""
     return Reading(text, text)
+
+
+def read_said(turn: Turn, read: Read) -> str:
+    """The description in what a turn says; a correction is one still, though its opening is none of the description.
+
+    >>> read_said(Say("sorry, I meant in the snow"), lambda text: Reading(text, "in the snow"))
+    'no, in the snow'
+    """
+    text = getattr(turn, "text", "")
+    content = read(text).content
+    opens = isinstance(turn, Say) and content and is_correction(text) and not is_correction(content)
+    return f"no, {content}" if opens else content

@@ -18,7 +18,7 @@ from viewfinder.query import NOTHING_MORE, Change, Picture, Reads, ResolvedTurn
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.picture_reading import read_image, read_picture
 from viewfinder.session.evidence import read_answer
-from viewfinder.session.reading import Read, read_plainly
+from viewfinder.session.reading import Read, read_plainly, read_said
 from viewfinder.session.revising import find_revision
 from viewfinder.store.objects import parse_address
 from viewfinder.store.rows import FACTS
@@ -80,7 +80,7 @@ def resolve_turn(
     turn = node.turn
     assert turn is not None
     pictures: tuple[Picture, ...] = ()
-    text = "" if isinstance(turn, Answer) else read(getattr(turn, "text", "")).content
+    text = "" if isinstance(turn, Answer) else read_said(turn, read)
     values: dict[str, tuple[str, ...]] = {}
     changes: tuple[Change, ...] = ()
     vocabulary = gallery.find_vocabulary(reads)

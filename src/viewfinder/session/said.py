@@ -8,7 +8,7 @@ from viewfinder.conversation import Answer, Like, Node, Say, Show
 from viewfinder.query import WordMatch
 from viewfinder.questioners.photographs import REMEMBER
 from viewfinder.search.gallery import Gallery
-from viewfinder.session.reading import Read, read_plainly
+from viewfinder.session.reading import Read, read_plainly, read_said
 from viewfinder.session.revising import Revise, find_revision
 from viewfinder.wording.clauses import split_clauses, split_clauses_in_context
 from viewfinder.wording.replies import is_dont_know
@@ -21,8 +21,8 @@ def texts_said(path: Sequence[Node], read: Read = read_plainly) -> tuple[str, ..
         revise = find_revision_of(node, read)
         texts = texts if revise is None else [revise(text) for text in texts]
         match node.turn:
-            case Say(text):
-                texts.append(split_clauses_in_context(read(text).content, texts[-1] if texts else "").wanted)
+            case Say():
+                texts.append(split_clauses_in_context(read_said(node.turn, read), texts[-1] if texts else "").wanted)
             # The answer to an open question describes; one to a question with choices is evidence instead.
             case Answer(question, text) if question.attribute == REMEMBER and not is_dont_know(text):
                 texts.append(split_clauses(read(text).content).wanted)
@@ -31,8 +31,7 @@ def texts_said(path: Sequence[Node], read: Read = read_plainly) -> tuple[str, ..
 
 def find_revision_of(node: Node, read: Read) -> Revise | None:
     """What the turn of a node changes of descriptions before it; None where it adds to them."""
-    text = getattr(node.turn, "text", "")
-    return find_revision(node.turn, read(text).content) if node.turn is not None and text else None
+    return None if node.turn is None else find_revision(node.turn, read_said(node.turn, read))
 
 
 def match_words(path: Sequence[Node], gallery: Gallery, read: Read = read_plainly) -> tuple[WordMatch, ...]:
