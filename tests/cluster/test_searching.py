@@ -136,11 +136,12 @@ def test_an_actor_that_hangs_is_not_waited_for_any_longer(
 
 
 @pytest.mark.slow
-def test_rows_that_nobody_could_search_in_time_are_named(
+def test_rows_that_nobody_could_search_are_named(
     sharded: Gallery, shards: ActorShards, library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(searching, "SHARD_PATIENCE_S", (3.0, 0.0))
-    os.kill(processes(shards)[0], signal.SIGSTOP)
+    # One try, and an actor that is gone instead of a late one: which of two is late is the clock's to say.
+    monkeypatch.setattr(searching, "SHARD_PATIENCE_S", (60.0,))
+    os.kill(processes(shards)[0], signal.SIGKILL)
     found, expected = session(sharded).take(TALK[0]), session(library.gallery(), n=COUNT).take(TALK[0])
     assert found.missing == 448  # 7 steps of 64 rows
     there = set(sharded.snapshot.ids[448:])
