@@ -28,9 +28,9 @@ from fusion_data import (
 )
 from fusion_fit import Gates, fuse, hits, standardise
 from jaxtyping import Bool, Float, Float32
-from network_products import TurnReader, deviate
 from remembering import RememberingEncoder
 from side_by_side import TESTS, folder_name
+from turn_reader import TurnReader, deviate
 
 from viewfinder.conversation import Conversation, Turn
 from viewfinder.evaluation import Plan, Task

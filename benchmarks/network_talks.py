@@ -1,64 +1,27 @@
-"""Dialogues of several turns about products, for network_products.py to learn from and to be stopped on.
+"""Fashion IQ's dialogues of five turns as a network over turns reads them, with the simulated user that the test has.
 
-    python benchmarks/network_talks.py DATA [--work FOLDER] [--fusion FOLDER]      # what is there is skipped
-
-Fashion IQ's dialogues of five turns, with the simulated user that the test has, about training products: the composer
-leads them, and the network in the package does, whose pictures are those that a network will have to do with. And MAI's
-sessions, which are recorded. Validation dialogues are kept beside those of the other columns.
+The composer leads them, and so does the network in the package, which shows pictures of the kind that a network will
+have to do with.
 """
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from fusion_data import Part
 from fusion_talks import TALKS_COLUMN, Alone, Hall, Heard, Lead, hold, open_halls
 from jaxtyping import Float32
-from network_columns import keep, read_training_tasks
-from network_data import BatchingEncoder, Recorder, Talks, record, record_column
-from network_products import KEPT, TurnReader
-from side_by_side import folder_name
+from network_data import Recorder, Talks
+from turn_reader import TurnReader
 
-from viewfinder.evaluation.pictures import match_pictures
 from viewfinder.retrievers import Retriever
 from viewfinder.retrievers.one.gates import COMPOSER
 from viewfinder.retrievers.one.retriever import NETWORK_SYSTEM, SHIPPED_NETWORK
 from viewfinder.retrievers.one.turn_network import TurnNetwork
 from viewfinder.weights import load_system_weights
-
-SESSIONS_COLUMN = "mai: sessions"
-
-
-def main() -> None:
-    """Records what is not there."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", type=Path)
-    parser.add_argument("--work", type=Path, default=Path("runs/network"), help="that of network.py")
-    parser.add_argument("--fusion", type=Path, default=Path("runs/fusion"), help="that of fusion.py, which is made")
-    given = parser.parse_args()
-    record_sessions(given.work, given.fusion, given.data.resolve())
-    parts: dict[str, Literal["train", "val"]] = {KEPT: "train", "val": "val"}
-    for folder, part in parts.items():
-        if not (home := given.work / "talks" / folder / folder_name(TALKS_COLUMN)).is_dir():
-            keep(home, list(record_talks(given.fusion, part)))
-
-
-def record_sessions(work: Path, fusion: Path, data: Path) -> None:
-    """MAI's sessions, of training and of validation."""
-    encoder, name = BatchingEncoder({}), folder_name(SESSIONS_COLUMN)
-    if not (home := work / "talks" / KEPT / name).is_dir():
-        pictures, tasks = read_training_tasks(SESSIONS_COLUMN, fusion, encoder)
-        known = [match_pictures(task, pictures, None) for task in tasks]
-        keep(home, [record(task, pictures.gallery(tuple(task.pictures()))) for task in known])
-        print("learnt", [(len(task.dialogues), len(task.gallery)) for task in known], flush=True)
-    if not (home := work / "talks" / "val" / name).is_dir():
-        part: Part = "val"
-        keep(home, list(record_column(SESSIONS_COLUMN, part, fusion, data, encoder)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +77,3 @@ def record_led(hall: Hall, lead: Lead) -> Talks:
             nats_n = np.where(heard.outs[COMPOSER], np.float32(-np.inf), nats_n)
             recorder.note(number, heard.turns[-1], moment.seen, turn, target, query, nats_n)
     return recorder.talks()
-
-
-if __name__ == "__main__":
-    main()
