@@ -16,6 +16,11 @@ def format_tenths(share: float) -> str:
     return f"{100 * share:.1f}"
 
 
+def format_p(p_value: float) -> str:
+    """A p-value."""
+    return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"
+
+
 def format_spread(found: dict[str, float]) -> str:
     """A share with its interval, each 100 times and without the sign."""
     return f"{format_tenths(found['mean'])} ({format_tenths(found['low'])} to {format_tenths(found['high'])})"

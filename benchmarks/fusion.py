@@ -75,16 +75,18 @@ from jaxtyping import Float
 from machine import describe_host
 from measuring import read_figures, write_json
 from network import load_network
-from network_products import CHOSEN, TurnReader, list_product_columns, make_numpy, read_nats, read_opinions
+from network_products import CHOSEN, list_product_columns, make_numpy, read_nats, read_opinions
 from report_fusion import GATES_ALONE
 from rows import SEEDS, estimate_mean
 from side_by_side import SHARED, TESTS, folder_name
+from turn_reader import TurnReader
 
 from viewfinder.data.splits import name_pictures
 from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.evaluation.pictures import load_pictures, match_pictures
 from viewfinder.evaluation.plan import load_system
 from viewfinder.evaluation.replay import RegionScorer, force_pictures
+from viewfinder.metrics import correct_holm, seeded_test
 from viewfinder.retrievers.one.gates import COMPOSER, INPUTS, MIN_SHARE, PHOTOGRAPHS, SYSTEMS, WORLDS
 from viewfinder.retrievers.one.retriever import SHIPPED, SYSTEM
 from viewfinder.training.checkpoints import write_tensors
@@ -204,15 +206,23 @@ def guard(gates: Gates, seed: int, one: Standardised) -> Float[np.ndarray, " q"]
 
 
 def measure_one(work: Path, networks: Path) -> dict[str, Any]:
-    """All figures, those of "one" about products measured again, with a turn network for each seed."""
+    """All figures, those of "one" measured again, with a turn network for each seed.
+
+    And how likely a lead as large as that over a column's best is without one, corrected for all columns.
+    """
     found, nats = read_figures(RESULTS / "fusion.json"), read_nats()
-    fitted = [fit_elsewhere((), work, seed) for seed in SEEDS]
-    for name in list_product_columns(work):
-        test = read_opinions(read(work, "test", name), work, "test", name, nats)
+    fitted, of_products = [fit_elsewhere((), work, seed) for seed in SEEDS], list_product_columns(work)
+    leads_over_best = dict[str, Float[np.ndarray, "e c"]]()
+    for name in COLUMNS:
+        test = read(work, "test", name)
+        if name in of_products:
+            test = read_opinions(test, work, "test", name, nats)
         alone_sc = np.concatenate([one.hits_sq[:, one.queries.last_q] for one in test], axis=1)
-        with_network = np.stack([last(test, partial(guard, gates, seed)) for seed, gates in enumerate(fitted)])
-        without = np.stack([last(test, partial(gates.hits, least=MIN_SHARE)) for gates in fitted])
-        keep_one(found["columns"][name], dict(zip(SYSTEMS, alone_sc, strict=True)), with_network, without)
+        here = np.stack([last(test, partial(guard, gates, seed)) for seed, gates in enumerate(fitted)])
+        gates_alone = [last(test, partial(gates.hits, least=MIN_SHARE)) for gates in fitted]
+        without = np.stack(gates_alone) if name in of_products else here
+        alone = dict(zip(SYSTEMS, alone_sc, strict=True))
+        leads_over_best[name] = keep_one(found["columns"][name], alone, here, without)
         print(name, found["columns"][name]["ways"]["one"], flush=True)
     network_of = {seed: make_numpy(load_network(CHOSEN, seed, networks), nats) for seed in SEEDS}
     leads: dict[str, Sequence[Lead]] = {
@@ -230,19 +240,28 @@ def measure_one(work: Path, networks: Path) -> dict[str, Any]:
         for hits_ec, composer_c in zip(np.moveaxis(held["one"], 2, 0), composer_ct.T, strict=True)
     ]
     alone = {system: held[system][0][:, -1] for system in ALONE[TALKS_COLUMN]}
-    keep_one(found["columns"][TALKS_COLUMN], alone, held["one"][:, :, -1], held[GATES_ALONE][:, :, -1])
+    leads_over_best[TALKS_COLUMN] = keep_one(
+        found["columns"][TALKS_COLUMN], alone, held["one"][:, :, -1], held[GATES_ALONE][:, :, -1]
+    )
+    p_values = [seeded_test(lead_ec)[0] for lead_ec in leads_over_best.values()]
+    for name, p_value in zip(leads_over_best, correct_holm(p_values), strict=True):
+        found["columns"][name]["one over best, Holm"] = round(p_value, 4)
     return found | {"machine of one": describe_host()}
 
 
 def keep_one(
     column: dict[str, Any],
     alone: Mapping[str, Float[np.ndarray, " c"]],
-    with_network: Float[np.ndarray, "e c"],
+    here: Float[np.ndarray, "e c"],
     without: Float[np.ndarray, "e c"],
-) -> None:
-    """Writes what "one" finds into a column, with the turn network and without."""
-    column["ways"] |= compare(alone, {"one": with_network, GATES_ALONE: without})["ways"]
-    column["one over gates alone"] = estimate_mean(with_network - without)
+) -> Float[np.ndarray, "e c"]:
+    """Writes what "one" finds into a column, and without a turn network; returns by how much it is above the best."""
+    measured = compare(alone, {"one": here, GATES_ALONE: without})
+    column |= {"best": measured["best"], "systems": measured["systems"]}
+    column["ways"] |= {name: way for name, way in measured["ways"].items() if name == "one" or without is not here}
+    if without is not here:
+        column["one over gates alone"] = estimate_mean(here - without)
+    return here - alone[measured["best"]]
 
 
 ALONE = {TALKS_COLUMN: ("composer", "fashioniq"), PEOPLE_COLUMN: ("composer",)}

@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from conversations import ROUNDS, STYLES
@@ -28,9 +28,9 @@ from fusion_data import (
 )
 from fusion_fit import Gates, fuse, hits, standardise
 from jaxtyping import Bool, Float, Float32
-from network_products import TurnReader, deviate
 from remembering import RememberingEncoder
 from side_by_side import TESTS, folder_name
+from turn_reader import TurnReader, deviate
 
 from viewfinder.conversation import Conversation, Turn
 from viewfinder.evaluation import Plan, Task
@@ -118,20 +118,21 @@ class Hall:
 
 @dataclass(frozen=True, eq=False)
 class Heard:
-    """What there is after a turn: all turns so far, and of every system that listens its scores of all pictures, those
-    that it excludes, and how much it makes of a lead."""
+    """What there is after a turn: all turns so far, and of every system that listens its query, its scores of all
+    pictures, and those that it excludes."""
 
     turns: tuple[Turn, ...]
+    queries: Mapping[str, Query]
     scores: Mapping[str, Float32[np.ndarray, " n"]]
     outs: Mapping[str, Bool[np.ndarray, " n"]]
-    sharpness: Mapping[str, float]
 
 
 @dataclass(frozen=True, eq=False)
 class Moment:
-    """What was heard, and the score of every picture by which the next are shown."""
+    """What was heard, what was on the screen when it was said, and the scores by which the next pictures are shown."""
 
     heard: Heard
+    seen: tuple[str, ...]
     total_n: Float32[np.ndarray, " n"]
 
 
@@ -157,27 +158,33 @@ def hold(hall: Hall, dialogue: SearchDialogue, lead: Lead, also: Sequence[str] =
             queries[name] = retriever.query(states[name])
         heard = Heard(
             turns,
+            queries,
             {name: score_queries([query], gallery, all_n, hall.regions)[0] for name, query in queries.items()},
             {name: np.isin(all_n, find_excluded(gallery, query)) for name, query in queries.items()},
-            {name: query.sharpness for name, query in queries.items()},
         )
         out_n, total_n = heard.outs[lead.systems[0]], lead.total(heard, hall)
         rows = best_rows(total_n, RESULTS_SHOWN, ~out_n, None, gallery.snapshot.ids_to_order)
         shown = tuple(ids[row] for row in rows)
         conversation = conversation.recorded(shown=shown, asked=None)
-        yield Moment(heard, total_n)
+        yield Moment(heard, seen, total_n)
 
 
-def open_halls(name: str, work: Path, part: Part) -> Iterator[Hall]:
-    """The tasks of a column, each with its user: of Fashion IQ's dialogue there is one a kind of garment."""
+def open_halls(
+    name: str, work: Path, part: Part | Literal["train"], systems: Sequence[str] = SYSTEMS
+) -> Iterator[Hall]:
+    """The tasks of a column, each with its user: of Fashion IQ's dialogue there is one a kind of garment.
+
+    `systems`: that will listen; pictures are prepared for them.
+    """
     encoder = RememberingEncoder()
-    retrievers = {system: force_pictures(load_system(system)) for system in SYSTEMS}
+    retrievers = {system: force_pictures(load_system(system)) for system in systems}
+    reads_most = retrievers["drilldown" if "drilldown" in systems else systems[0]]
     if name == PEOPLE_COLUMN:
         folder = "photographs" if part == "test" else CHOSEN
         plan = Plan(system="composer", data=work / folder, protocol="captions", features=work / "features" / folder)
         style = SpeakingStyle(**STYLES["mixed"])
         person = photo_person(read_annotations(plan.data), style=style)
-        pictures = load_pictures(plan, encoder, retrievers["drilldown"])
+        pictures = load_pictures(plan, encoder, reads_most)
         for task in load_tasks(plan):
             known = replace(match_pictures(task, pictures, PEOPLE), rounds=ROUNDS)
             gallery = pictures.gallery(known.gallery)
@@ -186,9 +193,10 @@ def open_halls(name: str, work: Path, part: Part) -> Iterator[Hall]:
     test = TESTS[name]
     plan = Plan(
         system="composer", data=work / test.data, protocol=test.protocol, task=test.task, split=part,
-        limit=test.limit if part == "test" else LIMITS[part] // 6, features=work / "features" / test.data,
+        limit={"test": test.limit, "val": LIMITS["val"] // 6, "train": None}[part],
+        features=work / "features" / test.data,
     )  # fmt: skip
-    pictures = load_pictures(plan, encoder, retrievers["drilldown"])
+    pictures = load_pictures(plan, encoder, reads_most)
     for task in load_tasks(plan):
         speaker = choose_speaker(task, plan, load_user_of_plan(plan, encoder))
         known = draw_first_pictures(match_pictures(task, pictures, plan.limit), plan.seed)
@@ -232,7 +240,7 @@ def stack_heard(some: Sequence[Heard], system: str) -> Scored:
     return Scored(
         np.stack([heard.scores[system] for heard in some]),
         np.stack([heard.outs[system] for heard in some]),
-        np.array([heard.sharpness[system] for heard in some], np.float32),
+        np.array([heard.queries[system].sharpness for heard in some], np.float32),
         0.0,
     )
 

@@ -44,7 +44,8 @@ FEW_STEPS = 150
 class Training:
     """What a network learns from: whose conversations, which share of them, for how many steps.
 
-    `products`: and from relative captions of products (network_columns.py); `kept`: the folder that they are in.
+    `products`: and from relative captions of products (network_columns.py), of these `columns`; `kept`: the folder that
+    they are in.
     """
 
     sizes: Sizes = field(default_factory=Sizes)
@@ -52,6 +53,7 @@ class Training:
     share: float = 1.0
     products: bool = False
     kept: str = "learnt"
+    columns: tuple[str, ...] = LEARNT
     steps: int = FEW_STEPS
     seeds: tuple[int, ...] = (0,)
 
@@ -146,7 +148,7 @@ def train(name: str, seed: int, work: Path, training: Training) -> None:
 def read_validation(work: Path, training: Training) -> dict[str, list[Talks]]:
     """What says when to stop: photographs, or products if nothing else is learnt from."""
     if not training.people:
-        return {name: read_kept(work, "val", name) for name in LEARNT}
+        return {name: read_kept(work, "val", name) for name in training.columns}
     return {people: [read_talks(work, Sitting("val", people, 0))] for people in ("captions", "mixed")}
 
 
@@ -185,7 +187,7 @@ def read_training(work: Path, training: Training) -> list[tuple[Talks, Int[np.nd
     if training.products:
         found += [
             (calibrate(talks), np.unique(talks.dialogue_q))
-            for name in LEARNT
+            for name in training.columns
             for talks in read_kept(work, training.kept, name)
         ]
     return found

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -38,28 +38,27 @@ from fusion_data import (
     SMALL as FEW_PHOTOS,
 )
 from fusion_fit import Standardised, standardise
-from jaxtyping import Float32
+from fusion_talks import TALKS_COLUMN
 from machine import describe_host
 from measuring import read_figures, write_json
 from network import TRAININGS, Training, judge, load_network, train
 from network_columns import LEARNT, end_hits, keep, read_both, read_gates, read_training_tasks
-from network_data import BatchingEncoder, Kind, record
+from network_data import BatchingEncoder, Kind, record, record_column
+from network_talks import record_talks
 from remembering import RememberingEncoder
 from rows import SEEDS
 from side_by_side import READS_CAPTIONS, folder_name
 from turn_network import Sizes
 from turn_network import TurnNetwork as TrainedNetwork
+from turn_reader import TurnReader, deviate
 
 from viewfinder.data.splits import name_pictures
 from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.evaluation.pictures import load_pictures, match_pictures
 from viewfinder.evaluation.plan import load_system
-from viewfinder.query import Query, Reads, ResolvedTurn
-from viewfinder.retrievers.composer import Composer, ComposerState
 from viewfinder.retrievers.one.gates import MIN_SHARE, PRODUCTS
 from viewfinder.retrievers.one.retriever import NETWORK_SYSTEM, SHIPPED_NETWORK
 from viewfinder.retrievers.one.turn_network import KINDS, TurnNetwork
-from viewfinder.search.scores import SAME_SCORES
 from viewfinder.training.checkpoints import write_tensors
 from viewfinder.weights import NETWORK, Card, TrainingList
 
@@ -69,15 +68,25 @@ KEPT = "learnt-all"
 ONE, SMALL = Sizes(slots=1, free=True), Sizes(width=128, layers=1, slots=1, free=True)
 PRODUCTS_ALONE = Training(ONE, people=(), products=True, steps=400, seeds=SEEDS)
 SIX = "captions of products alone, with vectors of its own"
-CHOSEN = "products: one vector, small, longer, from all captions"
+SESSIONS = "mai: sessions"
+SEVERAL_TURNS = (*LEARNT, SESSIONS, TALKS_COLUMN)
+"""Columns of which training has dialogues of several turns, too."""
+
+FIRST_TURNS = "products: one vector, small, longer, from all captions"
+ALL_CAPTIONS = replace(PRODUCTS_ALONE, sizes=SMALL, steps=2500, kept=KEPT)
+TALKS, LAST_TURN = "products: and from talks of several turns", "products: the same, the last turn alone"
 FORMS: dict[str, Training] = {
     SIX: TRAININGS[SIX],
     "products: one vector": PRODUCTS_ALONE,
     "products: one vector, small": replace(PRODUCTS_ALONE, sizes=SMALL),
     "products: one vector, small, longer": replace(PRODUCTS_ALONE, sizes=SMALL, steps=2500),
-    CHOSEN: replace(PRODUCTS_ALONE, sizes=SMALL, steps=2500, kept=KEPT),
+    FIRST_TURNS: ALL_CAPTIONS,
+    TALKS: replace(ALL_CAPTIONS, columns=SEVERAL_TURNS),
+    LAST_TURN: replace(ALL_CAPTIONS, columns=SEVERAL_TURNS, sizes=replace(SMALL, history=False)),
 }
 """Forms that are tried, from the one that network.py chose to the one that is shipped."""
+
+CHOSEN = FIRST_TURNS
 
 WEIGHTS = (0.0, 0.2, 0.4, 0.8, 1.2, 1.6, 2.4, 3.2)
 """Nats a deviation that are tried on validation."""
@@ -94,7 +103,7 @@ def main() -> None:
     given = parser.parse_args()
     torch.set_num_threads(1)
     if "talks" in given.only:
-        make_talks(given.work, given.fusion)
+        make_talks(given.work, given.fusion, given.data.resolve())
     if "train" in given.only:
         for name, training in FORMS.items():
             for seed in training.seeds:
@@ -107,54 +116,21 @@ def main() -> None:
         ship(given.work, given.fusion)
 
 
-def make_talks(work: Path, fusion: Path) -> None:
-    """Records all training dialogues."""
+def make_talks(work: Path, fusion: Path, data: Path) -> None:
+    """Records all training dialogues, and those of validation that network.py has not."""
     encoder = BatchingEncoder({})
-    for name in LEARNT:
+    for name in (*LEARNT, SESSIONS):
         if not (home := work / "talks" / KEPT / folder_name(name)).is_dir():
             pictures, tasks = read_training_tasks(name, fusion, encoder)
             known = [match_pictures(task, pictures, None) for task in tasks]
             keep(home, [record(task, pictures.gallery(tuple(task.pictures()))) for task in known])
             print(name, [(len(task.dialogues), len(task.gallery), len(task.pictures())) for task in known], flush=True)
-
-
-# -- the network alone, as a system
-
-
-@dataclass(frozen=True, eq=False)
-class Hearing:
-    """The composer's state, and what the network makes of the last turn."""
-
-    composer: ComposerState
-    heard: Query | None = None
-
-
-class TurnReader:
-    """What the network of the package makes of every turn; of those that it does not read it says nothing."""
-
-    name, trained_on = "turns", None
-    reads = Reads()
-
-    def __init__(self, network: TurnNetwork) -> None:
-        self._network, self._composer = network, Composer()
-
-    @property
-    def fingerprint(self) -> bytes:
-        """All its numbers."""
-        return b"".join(self._network.arrays[name].tobytes() for name in sorted(self._network.arrays))
-
-    def begin(self) -> Hearing:
-        """Nothing said."""
-        return Hearing(self._composer.begin())
-
-    def step(self, state: Hearing, turn: ResolvedTurn) -> Hearing:
-        """The state with a turn heard."""
-        composer = self._composer.step(state.composer, turn)
-        return Hearing(composer, self._network.hear(turn, self._composer.query(composer)))
-
-    def query(self, state: Hearing) -> Query:
-        """The query of its opinion; one without parts: it has none."""
-        return Query(()) if state.heard is None else state.heard
+    if not (home := work / "talks" / "val" / folder_name(SESSIONS)).is_dir():
+        keep(home, list(record_column(SESSIONS, "val", fusion, data, encoder)))
+    parts: dict[str, Literal["train", "val"]] = {KEPT: "train", "val": "val"}
+    for folder, part in parts.items():
+        if not (home := work / "talks" / folder / folder_name(TALKS_COLUMN)).is_dir():
+            keep(home, list(record_talks(fusion, part)))
 
 
 def of_products(work: Path, name: str) -> bool:
@@ -217,13 +193,6 @@ def read_opinions(some: Sequence[Standardised], fusion: Path, part: Part, name: 
         else one
         for one, place in zip(some, list_places(fusion, part, name), strict=True)
     ]
-
-
-def deviate(scores_qn: Float32[np.ndarray, "q n"]) -> Float32[np.ndarray, "q n"]:
-    """Scores in deviations from their mean, as the search has them; 0 where all are alike."""
-    deviation_q1 = scores_qn.std(axis=1, keepdims=True)
-    unit_q1 = np.where(deviation_q1 > SAME_SCORES, deviation_q1, np.inf)
-    return np.asarray((scores_qn - scores_qn.mean(axis=1, keepdims=True)) / unit_q1, np.float32)
 
 
 # -- chosen on validation

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cells import format_table, format_tenths, machine_line
+from cells import format_p, format_table, format_tenths, machine_line
 from side_by_side import SHARED
 
 PHOTOGRAPHS = "photographs: five captions"
@@ -39,11 +39,12 @@ def one_table(columns: Mapping[str, Any]) -> list[str]:
             format_tenths(one["systems"]["composer"]["mean"]),
             f"{one['best']} {format_tenths(one['systems'][one['best']]['mean'])}",
             difference_cell(one["ways"]["one"]),
+            format_p(one["one over best, Holm"]) if "one over best, Holm" in one else "",
             *gain_cells(one),
         ]
         for name, one in columns.items()
     ]
-    head = ["column", "composer", "best system", "one", "without the turn network", "gain by it"]
+    head = ["column", "composer", "best system", "one", "p, Holm", "without the turn network", "gain by it"]
     return format_table(head, lines)
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cells import format_table, format_tenths, machine_line
+from cells import format_p, format_table, format_tenths, machine_line
 
 TESTS = {"test, captions": "five captions", "test, mixed": "mixed people"}
 
@@ -105,7 +105,7 @@ def columns_table(columns: Mapping[str, Any]) -> list[str]:
             turn_cell({"R@10": one["network"], "difference": one["network over best"]}),
             format_tenths(one["one"]["mean"]),
             turn_cell({"R@10": one["with one"], "difference": one["with one over best"]}),
-            p_cell(one["with one over best, Holm"]),
+            format_p(one["with one over best, Holm"]),
             interval_cell(one["with one over one"]),
             format_tenths(one["the composer in its place"]["found"]["mean"]),
         ]
@@ -118,8 +118,3 @@ def columns_table(columns: Mapping[str, Any]) -> list[str]:
 def interval_cell(found: Mapping[str, float]) -> str:
     """The interval of a difference, in points."""
     return f"{100 * found['low']:+.1f} to {100 * found['high']:+.1f}"
-
-
-def p_cell(p_value: float) -> str:
-    """A p-value."""
-    return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"

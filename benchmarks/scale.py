@@ -82,6 +82,7 @@ def main() -> None:
         help="parts to leave out",
         choices=["snapshot", "index", "turns", "others", "kinds", "deep"],
     )
+    parser.add_argument("--engines", nargs="*", choices=sorted(OTHERS), default=list(OTHERS), help="other engines")
     parser.add_argument("--out", type=Path, default=RESULTS / "scale.json")
     parser.add_argument("--memory-of", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -112,7 +113,10 @@ def main() -> None:
         if "turns" not in given.without:
             found["turns"] = turns(library, texts, given.asked)
         if "others" not in given.without:
-            found["others"] = others(library, encoder, texts[-given.asked :], given.work / str(size))
+            asked = texts[-given.asked :]
+            found.setdefault("others", {}).update(
+                others(library, encoder, asked, given.work / str(size), given.engines)
+            )
         if "kinds" not in given.without:
             found["kinds"] = kinds(library, photos.captions, given.asked)
         if "deep" not in given.without:
@@ -207,14 +211,16 @@ def turns(library: Library, captions: Sequence[str], asked: int) -> dict[str, An
     return {name: medians(times[asked // 5 :]) for name, times in spent.items()}
 
 
-def others(library: Library, encoder: Encoder, captions: Sequence[str], work: Path) -> dict[str, Any]:
+def others(
+    library: Library, encoder: Encoder, captions: Sequence[str], work: Path, engines: Sequence[str]
+) -> dict[str, Any]:
     """The ten best pictures by faiss alone and by other engines, on the same vectors and queries, in turn."""
     gallery = without_index(library)
     vectors_nw = with_background(gallery.snapshot.matrix_nd[:], gallery.measures.background_n)
     queries_mw = np.stack([as_query(encoder.words([text])[0], 1.0) for text in captions])
     found: dict[str, Any] = {}
-    for name, make in OTHERS.items():
-        engine, spent = time_call(make, vectors_nw, work, library.folder)
+    for name in engines:
+        engine, spent = time_call(OTHERS[name], vectors_nw, work, library.folder)
         if engine is None:
             continue
         times: list[tuple[float, float]] = []

@@ -14,10 +14,11 @@ import numpy as np
 from jaxtyping import Float32
 
 from viewfinder.processors import count_processors
-from viewfinder.search.approximate import ApproximateIndex, load_index
 
 Engine = Callable[[np.ndarray], np.ndarray]
 PROBES = 32
+TRAINED_A_LIST = 60
+"""Pictures a list that faiss chooses its lists by."""
 LANCE_MULTIPLE = 8
 """LanceDB's RaBitQ takes vectors of a multiple of so many numbers; zeros are added, which change no inner product."""
 USEARCH_EXPANSION = 256
@@ -27,12 +28,15 @@ MAX_QDRANT_PICTURES = 50_000
 
 
 def faiss_alone(vectors_nw: Float32[np.ndarray, "n w"], work: Path, library: Path) -> Engine | None:
-    """The index of the library without what is around it: ten of its 8-bit neighbours."""
-    files = sorted((library / "approximate").glob("*.npz"))
-    if not files:
-        return None
-    index: ApproximateIndex = load_index(files[0], vectors_nw.shape[1] - 1)
-    return lambda query_w: index.search(query_w, 10)
+    """faiss with lists and 8 bits a number, in memory, whose order is taken as it is."""
+    import faiss
+
+    width, lists = vectors_nw.shape[1], max(round(len(vectors_nw) ** 0.5), 1)
+    index = faiss.index_factory(width, f"IVF{lists},SQ8", faiss.METRIC_INNER_PRODUCT)
+    index.train(vectors_nw[:: max(len(vectors_nw) // (TRAINED_A_LIST * lists), 1)])
+    index.add(vectors_nw)
+    index.nprobe = PROBES
+    return lambda query_w: np.asarray(index.search(query_w[None], 10)[1][0])
 
 
 def lance(kind: str, vectors_nw: Float32[np.ndarray, "n w"], work: Path, library: Path) -> Engine | None:

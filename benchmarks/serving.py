@@ -236,7 +236,7 @@ def measure_idle(files: Sequence[Path]) -> dict[str, Any]:
     del files
     people, seconds = 500, 30
     with library_of_vectors(SIZE) as library, serve_library(library.folder) as server, ExitStack() as stack:
-        # What is remembered of texts (64 MB at most, 0.2 a text here) would grow while people come, so it is full before.
+        # What is remembered of texts (64 MB at most, 0.2 a text here) is full before people come.
         for number in range(40):
             _talk_of_ten(Client(server.port), phrases(80), f"warm {number}")
         without_people = _share_of_a_core(server, seconds)

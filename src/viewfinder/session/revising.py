@@ -7,14 +7,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property, lru_cache, partial
+from functools import lru_cache, partial
 
 from viewfinder.conversation import Like, Reject, Say, Show, Turn
 from viewfinder.questioners.photographs import Facet, facets
+from viewfinder.session.described_words import (
+    LIKE_ARTICLES,
+    NEVER_REPLACED,
+    POINTS_BACK,
+    WITHOUT_NOUN,
+    Mention,
+    Words,
+    adjectives,
+    colour_labels,
+    named_things,
+)
 from viewfinder.wording.clauses import is_correction, split_clauses
 from viewfinder.wording.stems import fold_words, singular_of_word, stem
-from viewfinder.wording.taking_away import SMALL, cut_out, find_words, is_gap, list_content_words
+from viewfinder.wording.taking_away import list_content_words
 
 Revise = Callable[[str], str]
 """Gives a description of before as it still holds; "" where nothing of it does."""
@@ -55,37 +65,12 @@ near next beside behind front beyond around above below by background foreground
 _AT_A_DISTANCE = frozenset(_AT_A_DISTANCE_WORDS.split())
 """Words that tell what else is about: "by a lake" may be on grass."""
 
-_POINTS_BACK = re.compile(
-    r"\b(?:in front of|on|in|of|at|by|near|with|behind|beside|under|above|around|over|to)\s+"
-    r"(?:it|him|them|her(?!\s+\w))\b"
-    r"|\b(?:in|on|around)\s+(?:its|his|her|their)\s+(?:mouth|hands?|arms?|lap|head|neck|back|shoulders?)\b"
-    r"|\b(?:background|foreground)\b",
-    re.IGNORECASE,
-)
-"""What stands by the thing that was described before: "a lake behind it"."""
-
-_WITHOUT_NOUN = fold_words("snowy grassy sandy rocky icy wooded sunny indoors outdoors inside outside")
-"""Words for a place or a time that say what something else is like."""
-
-_PICTURES = frozenset(["photo", "picture", "image"])
 _COVERED = frozenset(["covered", "surrounded", "filled"])
-_PLURALS = frozenset(["people", "men", "women", "children", "cattle", "sheep"])
-
-_LIKE_ARTICLES_WORDS = """
-a an the some any his her its my our their your this that these those each of
-"""
-_LIKE_ARTICLES = frozenset(_LIKE_ARTICLES_WORDS.split())
-
-_SIZES = fold_words("big small little large huge tiny old young tall short long deep thick fluffy cute")
-"""With colours, the words that go with their noun even where no article stands before them: "big dog"."""
 
 EXCLUSIVE = frozenset(
     ["running", "jumping", "walking", "sitting", "lying or sleeping", "standing", "swimming or splashing", "climbing"]
 )
 """What nobody does at once; one may well sit and smile."""
-
-NEVER_REPLACED = frozenset(["number of people", "number of dogs", "distance"])
-"""Facets whose words say other things as well ("a face"); numbers are compared as such."""
 
 _NUMBER_WORDS = "one two three four five six seven eight nine ten"
 _NUMBERS = {word: n for n, word in enumerate(_NUMBER_WORDS.split(), 1)}
@@ -132,7 +117,7 @@ def revise(description: str, instead: str = "", without: tuple[str, ...] = ()) -
     >>> revise("a dog on the grass", "running"), revise("a man on a red bicycle", without=("red",))
     ('a dog on the grass', 'a man on a bicycle')
     """
-    before, after = _Words(description), _Words(instead)
+    before, after = Words(description), Words(instead)
     gone = {at for facet in facets() for at in _find_replaced(facet, before, after)}
     gone |= {*_find_colour(before, after), *_find_number(before, after)}
     for piece in without:
@@ -141,135 +126,7 @@ def revise(description: str, instead: str = "", without: tuple[str, ...] = ()) -
     return left if list_content_words(left) else ""
 
 
-@dataclass(frozen=True)
-class _Mention:
-    """The words of a text, by their places, that name a label; `start` is where their noun phrase begins."""
-
-    label: str
-    places: range
-    start: int
-
-
-@dataclass(frozen=True)
-class _Words:
-    """A text as its words."""
-
-    text: str
-
-    @cached_property
-    def found(self) -> list[re.Match[str]]:
-        return find_words(self.text)
-
-    @cached_property
-    def lower(self) -> list[str]:
-        return [word[0].lower() for word in self.found]
-
-    @cached_property
-    def folded(self) -> list[str]:
-        return [stem(re.sub(r"['’]s?$", "", word)) for word in self.lower]
-
-    def is_joined(self, at: int) -> bool:
-        """Whether a word follows the one before it with nothing in between."""
-        return 0 < at < len(self.found) and is_gap(self.text, self.found[at - 1], self.found[at])
-
-    def is_small(self, at: int) -> bool:
-        return self.lower[at] in SMALL
-
-    def find_lead(self, start: int) -> int:
-        """Where the small words begin that lead to the word at `start`."""
-        while self.is_joined(start) and self.is_small(start - 1) and self.lower[start - 1] not in _PICTURES:
-            start -= 1
-        return start
-
-    def find_phrase(self, start: int) -> int:
-        """Where the noun phrase begins that a noun at `start` ends: "big black dog"."""
-        first = start
-        while self.is_joined(first) and not self.is_small(first - 1) and not self._stands_alone(first - 1):
-            first -= 1
-        if self.is_joined(first) and self.is_small(first - 1):
-            return first
-        while first < start and self.folded[first] not in _adjectives():
-            first += 1
-        return first
-
-    def _stands_alone(self, at: int) -> bool:
-        return self.lower[at].endswith(("ing", "s")) or self.folded[at] in _named_things()
-
-    def belongs(self, start: int) -> bool:
-        """Whether the word before a noun phrase may be part of it all the same: "hot dog", "a football team"."""
-        if not self.is_joined(start) or self.is_small(start - 1) or self.lower[start - 1].endswith("ing"):
-            return False
-        has_article = self.is_joined(start - 1) and self.lower[start - 2] in _LIKE_ARTICLES
-        return has_article or self.folded[start - 1] not in _named_things()
-
-    def leads_on(self, end: int) -> bool:
-        """Whether a word that ends before `end` only says of which kind the next one is: "beach ball"."""
-        if not self.is_joined(end) or self.is_small(end) or self.lower[end].endswith("ing"):
-            return False
-        last, following = self.lower[end - 1], self.lower[end]
-        if last in _PLURALS or (last.endswith("s") and not last.endswith(("ss", "'s", "’s"))):
-            return False  # "dogs play"
-        return not (following.endswith("s") and self.folded[end] in _doings())  # "a dog jumps"
-
-    def find_mentions(self, facet: Facet) -> list[_Mention]:
-        """The labels of a facet that are named, as far as they can be taken out."""
-        named: dict[int, str] = {}
-        for phrase, label in facet.label_of.items():
-            parts = phrase.split()
-            for at in range(len(self.folded) - len(parts) + 1):
-                if self.folded[at : at + len(parts)] == parts:
-                    named |= dict.fromkeys(range(at, at + len(parts)), label)
-        return [
-            _Mention(label, range(at, at + 1), self.find_phrase(at))
-            for at, label in sorted(named.items())
-            if not self.is_small(at)
-        ]
-
-    def cut_out(self, gone: set[int]) -> str:
-        """The text without words, and without the small ones that only led to them or stood after them."""
-        cuts: list[tuple[int, int]] = []
-        for first in sorted(gone):
-            if first - 1 in gone and self.is_joined(first):
-                continue
-            end = first + 1
-            while end in gone and self.is_joined(end):
-                end += 1
-            start = first
-            if not self.leads_on(end):
-                start = self.find_lead(first)
-                back = _POINTS_BACK.match(self.text, self.found[end].start()) if self.is_joined(end) else None
-                while back and end < len(self.found) and self.found[end].end() <= back.end():
-                    end += 1
-            done = cuts[-1][1] if cuts else 0
-            cuts.append((max(self.found[start].start(), done), max(self.found[end - 1].end(), done)))
-        return re.sub(r"^(?:and|or|but)\s+", "", cut_out(self.text, cuts), flags=re.I) if cuts else self.text
-
-
-@lru_cache(maxsize=1)
-def _colour_of() -> dict[str, str]:
-    """The label of every word for a colour."""
-    return dict(next(facet.label_of for facet in facets() if facet.things))
-
-
-@lru_cache(maxsize=1)
-def _named_things() -> frozenset[str]:
-    """The words that name a label, but for colours: none is part of the noun phrase of another."""
-    named = (facet for facet in facets() if not facet.things and facet.name not in NEVER_REPLACED)
-    return frozenset(word for facet in named for phrase in facet.label_of for word in phrase.split()) - _adjectives()
-
-
-@lru_cache(maxsize=1)
-def _doings() -> frozenset[str]:
-    return frozenset(next(facet.label_of for facet in facets() if facet.name == "doing"))
-
-
-@lru_cache(maxsize=1)
-def _adjectives() -> frozenset[str]:
-    """The words that say what a thing is like."""
-    return _WITHOUT_NOUN | _SIZES | _colour_of().keys()
-
-
-def _find_replaced(facet: Facet, before: _Words, after: _Words) -> Iterator[int]:
+def _find_replaced(facet: Facet, before: Words, after: Words) -> Iterator[int]:
     """The words of a description that name a label of a facet, if what is said instead names others alone."""
     if facet.several or facet.things or facet.name in NEVER_REPLACED:
         return
@@ -294,21 +151,21 @@ def _find_replaced(facet: Facet, before: _Words, after: _Words) -> Iterator[int]
         yield from _take(facet, before, one, taken)
 
 
-def _take(facet: Facet, words: _Words, one: _Mention, taken: set[int]) -> Iterator[int]:
+def _take(facet: Facet, words: Words, one: Mention, taken: set[int]) -> Iterator[int]:
     """The words that go with a mention; none if they would leave a phrase in pieces. `taken`: those of all mentions."""
     at, end, start = one.places.start, one.places.stop, one.start
     if facet.name == "doing":
-        if not (words.is_joined(end) and words.lower[end] in _LIKE_ARTICLES):  # "walking his dog"
+        if not (words.is_joined(end) and words.lower[end] in LIKE_ARTICLES):  # "walking his dog"
             yield at
-    elif words.folded[at] in _WITHOUT_NOUN or words.lower[at].endswith(("'s", "’s")):
+    elif words.folded[at] in WITHOUT_NOUN or words.lower[at].endswith(("'s", "’s")):
         yield at
     elif not _is_bound(facet, words, one, taken):
         yield from range(start, end)
-        if start > 1 and words.lower[start - 1].endswith("ing") and words.lower[start - 2] in _LIKE_ARTICLES:
+        if start > 1 and words.lower[start - 1].endswith("ing") and words.lower[start - 2] in LIKE_ARTICLES:
             yield start - 2  # "a sleeping dog" is "sleeping"
 
 
-def _is_bound(facet: Facet, words: _Words, one: _Mention, taken: set[int]) -> bool:
+def _is_bound(facet: Facet, words: Words, one: Mention, taken: set[int]) -> bool:
     """Whether a mention is only a part of what is named: the rest would say something else, or nothing."""
     at, end = one.places.start, one.places.stop
     if words.leads_on(end):  # "a beach ball", but "a city street" goes as a whole
@@ -320,11 +177,11 @@ def _is_bound(facet: Facet, words: _Words, one: _Mention, taken: set[int]) -> bo
     return one.start - 1 not in taken and words.belongs(one.start)
 
 
-def _is_said_instead(facet: Facet, words: _Words, one: _Mention) -> bool:
+def _is_said_instead(facet: Facet, words: Words, one: Mention) -> bool:
     """Whether what is said instead puts a label in place of another, and does not only name what else is there."""
     if facet.name in ("doing", "time of day"):
         return True
-    if _POINTS_BACK.search(words.text):
+    if POINTS_BACK.search(words.text):
         return False
     lead = words.lower[words.find_lead(one.start) : one.start]
     if facet.name in ("place", "indoors") and not _WHERE.isdisjoint(lead):
@@ -336,7 +193,7 @@ def _is_said_instead(facet: Facet, words: _Words, one: _Mention) -> bool:
     )
 
 
-def _is_led_to(words: _Words, one: _Mention) -> bool:
+def _is_led_to(words: Words, one: Mention) -> bool:
     """Whether a mention is where something else is: "on the grass", not "grass"; what it is covered in is not."""
     start = words.find_lead(one.start)
     if start and words.lower[start - 1] in _COVERED:
@@ -344,48 +201,48 @@ def _is_led_to(words: _Words, one: _Mention) -> bool:
     return not _WHERE.isdisjoint(words.lower[start : one.start])
 
 
-def _find_ruled_out(words: _Words, piece: str) -> Iterator[int]:
+def _find_ruled_out(words: Words, piece: str) -> Iterator[int]:
     """The words of a description that a piece rules out, if it has all of what that piece names."""
     named = {stem(word) for word in list_content_words(piece)}
     if not named <= set(words.folded):
         return
     for at, word in enumerate(words.folded):
         if word in named and not words.is_small(at):
-            is_noun = word not in _adjectives() and not words.lower[at].endswith("ing") and not words.leads_on(at + 1)
+            is_noun = word not in adjectives() and not words.lower[at].endswith("ing") and not words.leads_on(at + 1)
             start = words.find_phrase(at) if is_noun else at
             yield from range(at if words.belongs(start) else start, at + 1)
 
 
-def _find_colour(before: _Words, after: _Words) -> Iterator[int]:
+def _find_colour(before: Words, after: Words) -> Iterator[int]:
     """The colour of the thing of which another colour is said; without a thing, the one colour that there is."""
-    new = {label for word in after.folded if (label := _colour_of().get(word))}
+    new = {label for word in after.folded if (label := colour_labels().get(word))}
     if not new:
         return
     things = {
         singular_of_word(after.lower[at])
         for at, word in enumerate(after.folded)
-        if not (after.is_small(at) or word in _colour_of() or word in _BESIDES_COLOUR)
+        if not (after.is_small(at) or word in colour_labels() or word in _BESIDES_COLOUR)
     }
     if not {"one", "ones"}.isdisjoint(after.lower):  # "brown suede ones" are of what is described
         for at in [at for at in range(len(before.found)) if not before.is_small(at)][:1]:
             yield from _take_colours(before, new, _list_phrase(before, at))
         return
-    old = [at for at, word in enumerate(before.folded) if word in _colour_of()]
+    old = [at for at, word in enumerate(before.folded) if word in colour_labels()]
     if things:
         for phrase in (_list_phrase(before, at) for at in old):
             if not things.isdisjoint(singular_of_word(before.lower[at]) for at in phrase):
                 yield from _take_colours(before, new, phrase)
-    elif len({_colour_of()[before.folded[at]] for at in old}) == 1:
+    elif len({colour_labels()[before.folded[at]] for at in old}) == 1:
         yield from _take_colours(before, new, old)
 
 
-def _take_colours(words: _Words, new: set[str], places: Sequence[int]) -> list[int]:
+def _take_colours(words: Words, new: set[str], places: Sequence[int]) -> list[int]:
     """The colours among some words, if none of them is said again."""
-    coloured = [at for at in places if words.folded[at] in _colour_of()]
-    return coloured if new.isdisjoint(_colour_of()[words.folded[at]] for at in coloured) else []
+    coloured = [at for at in places if words.folded[at] in colour_labels()]
+    return coloured if new.isdisjoint(colour_labels()[words.folded[at]] for at in coloured) else []
 
 
-def _list_phrase(words: _Words, at: int) -> list[int]:
+def _list_phrase(words: Words, at: int) -> list[int]:
     """The words from one on to the end of its noun phrase: "red leather boots"."""
     end = at + 1
     while words.is_joined(end) and not words.is_small(end):
@@ -393,7 +250,7 @@ def _list_phrase(words: _Words, at: int) -> list[int]:
     return list(range(at, end))
 
 
-def _find_number(before: _Words, after: _Words) -> Iterator[int]:
+def _find_number(before: Words, after: Words) -> Iterator[int]:
     """The number of what another number is said of, and of one thing its name, which is said again."""
     new = [at for at, word in enumerate(after.lower) if word in _NUMBERS]
     if len(new) != 1:
@@ -416,11 +273,11 @@ def _find_number(before: _Words, after: _Words) -> Iterator[int]:
                 yield at
 
 
-def _name_counted(words: _Words, at: int) -> int | None:
+def _name_counted(words: Words, at: int) -> int | None:
     """The place of the noun that a number stands before: the last word of its phrase, or the first that is named."""
     end = at + 1
     while words.is_joined(end) and not words.is_small(end) and words.lower[end] not in _NUMBERS:
-        if words.folded[end] in _named_things() or words.lower[end].endswith("s"):
+        if words.folded[end] in named_things() or words.lower[end].endswith("s"):
             return end
         end += 1
     return end - 1 if end - 1 > at else None

@@ -31,7 +31,7 @@ for at in range(len(done)):
     threading.Thread(target=multiply, args=(at,), daemon=True).start()
 
 async def start_many():
-    for _ in range(100):
+    for _ in range(30):
         await (await worker.JobWorker.start({})).ended()
 
 uvloop.run(start_many())
