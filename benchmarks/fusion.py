@@ -261,7 +261,7 @@ def keep_one(
     column["ways"] |= {name: way for name, way in measured["ways"].items() if name == "one" or without is not here}
     if without is not here:
         column["one over gates alone"] = estimate_mean(here - without)
-    return here - alone[measured["best"]]
+    return np.asarray(here - alone[measured["best"]])
 
 
 ALONE = {TALKS_COLUMN: ("composer", "fashioniq"), PEOPLE_COLUMN: ("composer",)}

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from jaxtyping import Float32
@@ -32,14 +32,16 @@ def faiss_alone(vectors_nw: Float32[np.ndarray, "n w"], work: Path, library: Pat
     import faiss
 
     width, lists = vectors_nw.shape[1], max(round(len(vectors_nw) ** 0.5), 1)
-    index = faiss.index_factory(width, f"IVF{lists},SQ8", faiss.METRIC_INNER_PRODUCT)
+    index: Any = faiss.index_factory(width, f"IVF{lists},SQ8", faiss.METRIC_INNER_PRODUCT)
     index.train(vectors_nw[:: max(len(vectors_nw) // (TRAINED_A_LIST * lists), 1)])
     index.add(vectors_nw)
     index.nprobe = PROBES
     return lambda query_w: np.asarray(index.search(query_w[None], 10)[1][0])
 
 
-def lance(kind: str, vectors_nw: Float32[np.ndarray, "n w"], work: Path, library: Path) -> Engine | None:
+def lance(
+    kind: Literal["IVF_SQ", "IVF_RQ"], vectors_nw: Float32[np.ndarray, "n w"], work: Path, library: Path
+) -> Engine | None:
     """LanceDB with an index of its own, refined by exact scores."""
     import lancedb
     import pyarrow as pa

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import torch
 from network_data import Kind, Talks
-from network_products import deviate, make_numpy
+from network_products import make_numpy
 from turn_network import Sizes, TurnNetwork, score_talks
+from turn_reader import deviate
 
 from viewfinder.retrievers.one.turn_network import KINDS, Token
 
