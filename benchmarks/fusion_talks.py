@@ -129,10 +129,9 @@ class Heard:
 
 @dataclass(frozen=True, eq=False)
 class Moment:
-    """What was heard, what was on the screen when it was said, and the scores by which the next pictures are shown."""
+    """What was heard, and the score of every picture by which the next are shown."""
 
     heard: Heard
-    seen: tuple[str, ...]
     total_n: Float32[np.ndarray, " n"]
 
 
@@ -166,7 +165,7 @@ def hold(hall: Hall, dialogue: SearchDialogue, lead: Lead, also: Sequence[str] =
         rows = best_rows(total_n, RESULTS_SHOWN, ~out_n, None, gallery.snapshot.ids_to_order)
         shown = tuple(ids[row] for row in rows)
         conversation = conversation.recorded(shown=shown, asked=None)
-        yield Moment(heard, seen, total_n)
+        yield Moment(heard, total_n)
 
 
 def open_halls(

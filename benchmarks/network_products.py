@@ -75,6 +75,7 @@ SEVERAL_TURNS = (*LEARNT, SESSIONS, TALKS_COLUMN)
 FIRST_TURNS = "products: one vector, small, longer, from all captions"
 ALL_CAPTIONS = replace(PRODUCTS_ALONE, sizes=SMALL, steps=2500, kept=KEPT)
 TALKS, LAST_TURN = "products: and from talks of several turns", "products: the same, the last turn alone"
+LONGER = "products: and from talks of several turns, longer"
 FORMS: dict[str, Training] = {
     SIX: TRAININGS[SIX],
     "products: one vector": PRODUCTS_ALONE,
@@ -82,6 +83,7 @@ FORMS: dict[str, Training] = {
     "products: one vector, small, longer": replace(PRODUCTS_ALONE, sizes=SMALL, steps=2500),
     FIRST_TURNS: ALL_CAPTIONS,
     TALKS: replace(ALL_CAPTIONS, columns=SEVERAL_TURNS),
+    LONGER: replace(ALL_CAPTIONS, columns=SEVERAL_TURNS, steps=6000),
     LAST_TURN: replace(ALL_CAPTIONS, columns=SEVERAL_TURNS, sizes=replace(SMALL, history=False)),
 }
 """Forms that are tried, from the one that network.py chose to the one that is shipped."""
@@ -256,13 +258,14 @@ def make_numpy(network: TrainedNetwork, nats: float) -> TurnNetwork:
 
 
 def list_tensors(network: TrainedNetwork) -> dict[str, torch.Tensor]:
-    """The numbers of a network of one vector that reads the last turn, by the names that `one` knows them by."""
-    assert network.sizes.slots == 1 and network.sizes.free and network.sizes.residual
+    """The numbers of a network of one vector that reads all turns, by the names that `one` knows them by."""
+    sizes = network.sizes
+    assert sizes.slots == 1 and sizes.free and sizes.residual and sizes.history
     state, found = network.state_dict(), dict[str, torch.Tensor]()
     kinds = [Kind.PICKED, Kind.BUT, Kind.UNWANTED, Kind.COMPOSED]
     assert tuple(kind.name.lower() for kind in kinds) == KINDS
-    # All that it has learnt from are first turns, which look back to none.
-    found["kinds"] = state["kind.weight"][kinds] + state["turn.weight"][0] + state["back.weight"][0]
+    found["kinds"] = state["kind.weight"][kinds] + state["back.weight"][0]  # no turn that it reads goes back
+    found["turns"] = state["turn.weight"]
     renamed = {"vector": "vector", "asks": "asks", "answers": "answers", "own": "own", "body.norm": "last"}
     for layer in range(network.sizes.layers):
         theirs, ours = f"body.layers.{layer}", f"layers.{layer}"

@@ -75,5 +75,5 @@ def record_led(hall: Hall, lead: Lead) -> Talks:
             heard, query = moment.heard, moment.heard.queries[COMPOSER]
             nats_n = heard.scores[COMPOSER] * np.float32(query.sharpness)
             nats_n = np.where(heard.outs[COMPOSER], np.float32(-np.inf), nats_n)
-            recorder.note(number, heard.turns[-1], moment.seen, turn, target, query, nats_n)
+            recorder.note(number, heard.turns[-1], (), turn, target, query, nats_n)
     return recorder.talks()

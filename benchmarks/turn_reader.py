@@ -9,7 +9,7 @@ from jaxtyping import Float32
 
 from viewfinder.query import Query, Reads, ResolvedTurn
 from viewfinder.retrievers.composer import Composer, ComposerState
-from viewfinder.retrievers.one.turn_network import TurnNetwork
+from viewfinder.retrievers.one.turn_network import Tokens, TurnNetwork
 from viewfinder.search.scores import SAME_SCORES
 
 
@@ -19,6 +19,7 @@ class Hearing:
 
     composer: ComposerState
     heard: Query | None = None
+    picks: tuple[Tokens, ...] = ()
 
 
 class TurnReader:
@@ -42,7 +43,12 @@ class TurnReader:
     def step(self, state: Hearing, turn: ResolvedTurn) -> Hearing:
         """The state with a turn heard."""
         composer = self._composer.step(state.composer, turn)
-        return Hearing(composer, self._network.hear(turn, self._composer.query(composer)))
+        composed = self._composer.query(composer)
+        tokens = self._network.list_tokens(turn, composed, state.picks)
+        if not tokens:
+            return Hearing(composer, picks=state.picks)
+        picks = (*state.picks, tokens)
+        return Hearing(composer, self._network.hear(picks, composed, turn.number), picks)
 
     def query(self, state: Hearing) -> Query:
         """The query of its opinion; one without parts: it has none."""

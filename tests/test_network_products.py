@@ -8,11 +8,16 @@ from network_products import make_numpy
 from turn_network import Sizes, TurnNetwork, score_talks
 from turn_reader import deviate
 
-from viewfinder.retrievers.one.turn_network import KINDS, Token
+from viewfinder.retrievers.one.turn_network import KINDS, Tokens
 
 SIZES = Sizes(width=16, layers=2, heads=2, slots=1, free=True)
 FEATURES = 256
-SAID = (("picked", "but", "composed"), ("picked", "unwanted", "composed"), ("picked", "but", "unwanted", "composed"))
+SAID = (
+    (("picked", "but", "composed"),),
+    (("picked", "unwanted", "composed"), ("picked", "composed")),
+    (("picked", "but", "unwanted", "composed"), ("picked", "but", "composed"), ("picked", "composed")),
+)
+"""Dialogues of one to three turns."""
 
 
 @pytest.fixture(scope="module")
@@ -23,8 +28,7 @@ def network() -> TurnNetwork:
     with torch.no_grad():
         for number in network.parameters():
             number.copy_((number + 0.1 * torch.randn_like(number)).half().float())
-        for table in (network.turn.weight[0], network.back.weight[0]):  # they are added before they are halved
-            table.zero_()
+        network.back.weight[0].zero_()  # it is added before the sum is halved
     return network.eval()
 
 
@@ -35,23 +39,33 @@ def test_in_numpy_it_is_what_it_is_in_torch(network: TurnNetwork) -> None:
         vectors = random.normal(size=shape)
         return np.asarray(vectors / np.linalg.norm(vectors, axis=-1, keepdims=True), np.float32)
 
-    kinds = [kind for said in SAID for kind in said]
-    dialogue_m = np.repeat(np.arange(len(SAID)), [len(said) for said in SAID])
-    vectors_md, pictures_nd, none_q = draw(len(kinds), FEATURES), draw(7, FEATURES), np.zeros(len(SAID), int)
-    none_m = np.zeros(len(kinds), int)
-    kind_m = np.array([Kind[kind.upper()] for kind in kinds])
-    composed_qn = random.normal(size=(len(SAID), 7)).astype(np.float32)
+    tokens = [
+        (dialogue, turn, kind)
+        for dialogue, turns in enumerate(SAID)
+        for turn, said in enumerate(turns)
+        for kind in said
+    ]
+    dialogue_m, turn_m = (np.array([token[place] for token in tokens]) for place in (0, 1))
+    kind_m, vectors_md = np.array([Kind[kind.upper()] for _, _, kind in tokens]), draw(len(tokens), FEATURES)
+    moments = list(dict.fromkeys((dialogue, turn) for dialogue, turn, _ in tokens))
+    dialogue_q, turn_q = np.array(moments).T
+    pictures_nd, none_q = draw(7, FEATURES), np.zeros(len(moments), int)
+    composed_qn = random.normal(size=(len(moments), 7)).astype(np.float32)
     talks = Talks(
-        pictures_nd, composed_qn, np.arange(len(SAID)), none_q, none_q, vectors_md, kind_m, none_m, none_m, dialogue_m
-    )
+        pictures_nd, composed_qn, dialogue_q, turn_q, none_q, vectors_md, kind_m, turn_m, np.zeros_like(turn_m),
+        dialogue_m,
+    )  # fmt: skip
     expected_qn = score_talks(network, talks, np.arange(len(SAID)))
     ours = make_numpy(network, 1.0)
-    for dialogue, said in enumerate(SAID):
-        tokens: list[Token] = list(zip(said, vectors_md[dialogue_m == dialogue], strict=True))
-        gate, added_d = ours.read(tokens)
-        found_n = np.exp(gate) * composed_qn[dialogue] + pictures_nd @ added_d
-        scale = np.abs(expected_qn[dialogue]).max()
-        assert found_n / scale == pytest.approx(expected_qn[dialogue] / scale, abs=1e-5)
+    for moment, (dialogue, last) in enumerate(moments):
+        turns: list[Tokens] = []
+        for turn in range(last + 1):
+            here_m = (dialogue_m == dialogue) & (turn_m == turn)
+            turns.append(tuple(zip(SAID[dialogue][turn], vectors_md[here_m], strict=True)))
+        gate, added_d = ours.read(turns)
+        found_n = np.exp(gate) * composed_qn[moment] + pictures_nd @ added_d
+        scale = np.abs(expected_qn[moment]).max()
+        assert found_n / scale == pytest.approx(expected_qn[moment] / scale, abs=1e-5)
 
 
 def test_the_kinds_of_the_package_are_those_of_training() -> None:

@@ -14,7 +14,7 @@ from viewfinder.query import Query
 from viewfinder.retrievers import Composer, Retriever, load_retriever
 from viewfinder.retrievers.one.gates import INPUTS, SYSTEMS, WORLDS
 from viewfinder.retrievers.one.retriever import SYSTEM, One
-from viewfinder.retrievers.one.turn_network import NAME, Token, TurnNetwork
+from viewfinder.retrievers.one.turn_network import NAME, Tokens, TurnNetwork
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.scores import score_all
 from viewfinder.session.resolve import resolve_turn
@@ -83,7 +83,7 @@ def test_elsewhere_every_system_has_heard_every_turn_and_adds_its_opinion() -> N
 class AlwaysBlue(TurnNetwork):
     """A network that wants what is blue, whatever is said."""
 
-    def read(self, tokens: Sequence[Token]) -> tuple[float, Float32[np.ndarray, " d"]]:
+    def read(self, turns: Sequence[Tokens]) -> tuple[float, Float32[np.ndarray, " d"]]:
         """Twice the vector of blue."""
         return 0.0, (2 * GALLERY.encode_texts(["blue"])[0]).astype(np.float32)
 
@@ -114,6 +114,22 @@ def test_among_products_the_network_adds_its_opinion_of_a_pick_with_words() -> N
 ], ids=["scenes", "photographs", "another encoder", "words alone", "words after a pick"])  # fmt: skip
 def test_elsewhere_and_of_other_turns_it_has_none(world: str, version: str, turns: tuple[Turn, ...]) -> None:
     assert NAME not in [opinion.system for opinion in ask(make_reader(world, version), turns).opinions]
+
+
+def test_it_hears_all_picks_and_those_before_a_turn_that_one_goes_back_to() -> None:
+    session, lengths = Session(GALLERY, one := make_reader("products"), None), list[int]()
+    hear = one.network.hear
+
+    def count(turns: Sequence[Tokens], composed: Query, number: int) -> Query:
+        lengths.append(len(turns))
+        return hear(turns, composed, number)
+
+    object.__setattr__(one.network, "hear", count)
+    for turn in (Like("p003"), Say("red"), Like("p003", "green"), Say("yellow"), Like("p009"), Like("p001", "blue")):
+        session.take(turn)
+    session.back_to(3)
+    session.take(Like("p004", "dark"))
+    assert lengths == [1, 2, 3, 2]  # the first pick has no words, and none before it
 
 
 def test_why_names_the_network_and_sums_to_the_score() -> None:

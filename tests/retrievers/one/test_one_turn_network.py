@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ from jaxtyping import Float
 
 from viewfinder.conversation import Like, Reject, Say, Turn
 from viewfinder.query import Part, Picture, Query, ResolvedTurn
-from viewfinder.retrievers.one.turn_network import KINDS, NAME, Token, TurnNetwork, add_vector, sum_vectors
+from viewfinder.retrievers.one.turn_network import KINDS, NAME, Token, Tokens, TurnNetwork, add_vector, sum_vectors
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.scores import score_all, sum_plain_parts
 from viewfinder.testing import LOOKS, ColourEncoder, tiny_snapshot
@@ -19,7 +18,7 @@ from viewfinder.testing import LOOKS, ColourEncoder, tiny_snapshot
 ENCODER = ColourEncoder()
 GALLERY = Gallery(tiny_snapshot(LOOKS), ENCODER)
 RED_D, BLUE_D = GALLERY.encode_texts(["red", "blue"])
-WIDTH, FEATURES, HEADS = 8, len(RED_D), 2
+WIDTH, FEATURES, HEADS, TURNS = 8, len(RED_D), 2, 3
 COMPOSED = Query((Part("words", 1, "red", 2.0, RED_D), Part("words", 1, "not blue", -0.5, BLUE_D)), sharpness=16.0)
 
 
@@ -31,7 +30,8 @@ def make_network(seed: int = 0, *, is_trained: bool = True) -> TurnNetwork:
         "gate": (1, WIDTH), "layers.0.inputs": (3 * WIDTH, WIDTH), "layers.0.attended": (WIDTH, WIDTH),
         "layers.0.inner": (4 * WIDTH, WIDTH), "layers.0.outer": (WIDTH, 4 * WIDTH),
     }  # fmt: skip
-    arrays = {"kinds": random.normal(size=(len(KINDS), WIDTH)).astype(np.float32)}
+    tables = {"kinds": len(KINDS), "turns": TURNS}
+    arrays = {name: random.normal(size=(count, WIDTH)).astype(np.float32) for name, count in tables.items()}
     for name, shape in shapes.items():
         scale = 0.0 if name in ("asks", "own", "gate") and not is_trained else 0.3
         arrays[f"{name}.weight"] = (scale * random.normal(size=shape)).astype(np.float32)
@@ -41,10 +41,19 @@ def make_network(seed: int = 0, *, is_trained: bool = True) -> TurnNetwork:
     return TurnNetwork(arrays, ENCODER.version, 1, HEADS, 1.5)
 
 
-def resolve(turn: Turn, vector_d: Float[np.ndarray, " d"] = RED_D) -> ResolvedTurn:
+Vector = Float[np.ndarray, " d"]
+
+
+def resolve(turn: Turn, vector_d: Vector = RED_D) -> ResolvedTurn:
     """A turn that names at most one picture."""
     words = getattr(turn, "text", "")
     return ResolvedTurn(turn, 2, GALLERY.encode_texts, words, (Picture("1", {"global": vector_d}),))
+
+
+def hear(network: TurnNetwork, turn: Turn, composed: Query = COMPOSED, vector_d: Vector = RED_D) -> Query:
+    """What the network makes of a first turn."""
+    tokens = network.list_tokens(resolve(turn, vector_d), composed, ())
+    return network.hear([tokens], composed, 2)
 
 
 def in_nats(query: Query) -> Float[np.ndarray, " n"]:
@@ -52,33 +61,29 @@ def in_nats(query: Query) -> Float[np.ndarray, " n"]:
 
 
 def test_an_untrained_network_finds_what_the_composer_finds() -> None:
-    heard = make_network(is_trained=False).hear(resolve(Like("1", "but blue")), COMPOSED)
-    assert heard is not None
+    heard = hear(make_network(is_trained=False), Like("1", "but blue"))
     assert in_nats(heard) == pytest.approx(in_nats(COMPOSED), abs=1e-5)
 
 
-def test_only_a_picture_that_is_picked_with_words_is_read() -> None:
+def test_only_pictures_that_are_picked_with_words_are_read_and_later_picks() -> None:
     network = make_network()
-    assert network.hear(resolve(Like("1", "but blue")), COMPOSED) is not None
-    for turn in (
-        Say("blue"),
-        Like("1"),
-        Reject(("1",)),
-        Like("1", "blue", 1),
-    ):
-        assert network.hear(resolve(turn), COMPOSED) is None
+    first = network.list_tokens(resolve(Like("1", "but blue, not red")), COMPOSED, ())
+    assert [kind for kind, _ in first] == ["picked", "but", "unwanted", "composed"]
+    for turn in (Say("blue"), Like("1"), Reject(("1",)), Like("1", "blue", 1)):
+        assert network.list_tokens(resolve(turn), COMPOSED, ()) == ()
+    later = network.list_tokens(resolve(Like("1")), COMPOSED, [first])
+    assert [kind for kind, _ in later] == ["picked", "composed"]
 
 
 def test_what_is_said_and_what_is_picked_and_what_the_composer_makes_of_it_all_count() -> None:
     network = make_network()
     queries = [
-        network.hear(resolve(Like("1", "but blue")), COMPOSED),
-        network.hear(resolve(Like("1", "not blue")), COMPOSED),
-        network.hear(resolve(Like("1", "but blue"), BLUE_D), COMPOSED),
-        network.hear(resolve(Like("1", "but blue")), Query(COMPOSED.parts[:1])),
+        hear(network, Like("1", "but blue")),
+        hear(network, Like("1", "not blue")),
+        hear(network, Like("1", "but blue"), vector_d=BLUE_D),
+        hear(network, Like("1", "but blue"), Query(COMPOSED.parts[:1])),
     ]
-    added = [query.parts[-1].vector_d for query in queries if query is not None]
-    assert len(added) == len(queries)
+    added = [query.parts[-1].vector_d for query in queries]
     for at, one in enumerate(added):
         assert all(one is not None and other is not None and not np.allclose(one, other) for other in added[:at])
 
@@ -99,8 +104,8 @@ def test_the_composers_vector_is_that_of_one_scan() -> None:
     assert sum_vectors(Query(())) is None
 
 
-def read(network: TurnNetwork, tokens: Sequence[Token]) -> Float[np.ndarray, " d"]:
-    gate, added_d = network.read(tokens)
+def read(network: TurnNetwork, *turns: Tokens) -> Vector:
+    gate, added_d = network.read(turns)
     return np.append(added_d, gate)
 
 
@@ -108,6 +113,15 @@ def test_the_order_of_what_is_said_does_not_matter_but_its_kind_does() -> None:
     network = make_network()
     said: list[Token] = [("picked", RED_D), ("but", BLUE_D)]
     last: Token = ("composed", RED_D)
-    once = read(network, [*said, last])
-    assert read(network, [*reversed(said), last]) == pytest.approx(once, abs=1e-5)
-    assert not np.allclose(read(network, [("picked", RED_D), ("unwanted", BLUE_D), last]), once, atol=1e-3)
+    once = read(network, (*said, last))
+    assert read(network, (*reversed(said), last)) == pytest.approx(once, abs=1e-5)
+    assert not np.allclose(read(network, (("picked", RED_D), ("unwanted", BLUE_D), last)), once, atol=1e-3)
+
+
+def test_turns_before_count_in_their_order_and_from_the_last_number_on_all_have_the_same() -> None:
+    network = make_network()
+    red: Tokens = (("picked", RED_D), ("but", BLUE_D), ("composed", RED_D))
+    blue: Tokens = (("picked", BLUE_D), ("composed", BLUE_D))
+    assert not np.allclose(read(network, red, blue), read(network, blue), atol=1e-3)
+    assert not np.allclose(read(network, red, blue, blue), read(network, blue, red, blue), atol=1e-3)
+    assert np.isfinite(read(network, *[red, blue] * TURNS)).all()  # more turns than it has numbers for

@@ -3,7 +3,7 @@
 Among photographs the composer searches alone, because there it is ahead of what the others add; in other collections a
 picture's score is, in nats, the composer's own times its weight, and for each other system its weight for every
 deviation by which its score of the picture is above the mean (`query.Opinion`). Among products a network that has
-learnt to read a picture that is picked "but ..." has an opinion of such turns, too (`turn_network`). Numpy only.
+learnt to read pictures that are picked "but ..." has an opinion of such turns, too (`turn_network`). Numpy only.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from viewfinder.query import Collection, Opinion, Query, Reads, ResolvedTurn
 from viewfinder.retrievers.base import AnsweringRetriever, Retriever
 from viewfinder.retrievers.composer import Composer, ComposerState
 from viewfinder.retrievers.one.gates import COMPOSER, PRODUCTS, SYSTEMS, Gates
-from viewfinder.retrievers.one.turn_network import NAME, TurnNetwork
+from viewfinder.retrievers.one.turn_network import NAME, Tokens, TurnNetwork
 from viewfinder.weights import Weights, join_lists, load_system_weights, read_card
 
 SYSTEM = "one"
@@ -37,7 +37,7 @@ Load = Callable[[str], Retriever[Any]]
 class OneState:
     """The composer's state, and those of the other systems by name: none where the composer searches alone.
 
-    `heard` is what the turn network makes of the last turn; None: nothing.
+    `heard` is what the turn network makes of the last turn; None: nothing. `picks` are the turns that it has read.
     """
 
     composer: ComposerState
@@ -46,6 +46,7 @@ class OneState:
     latest: int = 0  # the number of the last of them
     collection: Collection | None = None
     heard: Query | None = None
+    picks: tuple[Tokens, ...] = ()
 
 
 class One:
@@ -97,14 +98,22 @@ class One:
             name: one.step(state.others[name] if name in state.others else one.begin(), turn.look_up_for(one.reads))
             for name, one in self.others.items()
         }
-        return OneState(
-            composer, others, (*state.turns, turn.turn), turn.number, collection, self._hear(turn, composer, collection)
-        )
+        heard = OneState(composer, others, (*state.turns, turn.turn), turn.number, collection, picks=state.picks)
+        return self._hear(heard, turn) if self._reads_products(collection) else heard
 
-    def _hear(self, turn: ResolvedTurn, composer: ComposerState, collection: Collection) -> Query | None:
-        if self.gates.find_world(collection) != PRODUCTS or self.network.encoder_version != collection.encoder_version:
-            return None
-        return self.network.hear(turn, self._composer.query(composer))
+    def _reads_products(self, collection: Collection) -> bool:
+        """Whether the turn network has learnt from pictures like these, by the same encoder."""
+        is_like = self.gates.find_world(collection) == PRODUCTS
+        return is_like and self.network.encoder_version == collection.encoder_version
+
+    def _hear(self, state: OneState, turn: ResolvedTurn) -> OneState:
+        """The state with what the turn network makes of the turn, if it reads it."""
+        composed = self._composer.query(state.composer)
+        tokens = self.network.list_tokens(turn, composed, state.picks)
+        if not tokens:
+            return state
+        picks = (*state.picks, tokens)
+        return replace(state, picks=picks, heard=self.network.hear(picks, composed, turn.number))
 
     def query(self, state: OneState) -> Query:
         """The composer's query with the opinions of the systems that have a weight."""

@@ -1,9 +1,10 @@
-"""A network that adds a vector to the composer's query where a picture is picked "but ..."; numpy only.
+"""A network that adds a vector to the composer's query where pictures are picked "but ..."; numpy only.
 
-It has learnt from relative captions of products (benchmarks/network.py; `products.safetensors`). The tokens of a turn
-are the picture that it names, what it says (what it rules out counts as its negative), and what the composer makes of
-all turns so far. At this last token a transformer without positions reads what is added to the composer's score `s` of
-a picture with the vector `x`, in nats:
+It has learnt from relative captions of products, and from talks of several (benchmarks/network_products.py;
+`products.safetensors`). The tokens of a turn are the picture that it names, what it says (what it rules out counts as
+its negative), and what the composer makes of all turns so far. A transformer, in which a token sees those of its own
+turn and of earlier ones, reads at the last token what is added to the composer's score `s` of a picture with the vector
+`x`, in nats:
 
     e^a s + x . q         q = 10 (sum_m A_m v_m + W h + b)         v: the tokens' own vectors, h: what it knows there
 
@@ -17,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from jaxtyping import Float, Float32
+from jaxtyping import Bool, Float, Float32
 
 from viewfinder.conversation import Like, Show
 from viewfinder.query import Part, Query, ResolvedTurn
@@ -48,6 +49,9 @@ INPUT_SCALE, QUERY_SCALE = 4.0, 10.0
 Token = tuple[str, Float[np.ndarray, " d"]]
 """A kind and a vector."""
 
+Tokens = tuple[Token, ...]
+"""Those of a turn; the composer's is the last."""
+
 
 @dataclass(frozen=True, eq=False)
 class TurnNetwork:
@@ -70,32 +74,39 @@ class TurnNetwork:
         said = weights.card.settings
         return cls(weights.arrays, said["encoder_version"], said["layers"], said["heads"], said["nats"])
 
-    def hear(self, turn: ResolvedTurn, composed: Query) -> Query | None:
-        """The composer's query with a vector added; None: the turn is none that it has learnt to read.
+    def list_tokens(self, turn: ResolvedTurn, composed: Query, before: Sequence[Tokens]) -> Tokens:
+        """The tokens of a turn, after those that were read before; none: the turn is none that it has learnt to read.
 
-        It has learnt to read a picture that is picked with words, and no turn that goes back to an earlier one.
+        It has learnt to read pictures that are picked with words, and after one of them also without; no turn that goes
+        back to an earlier one.
         """
         said = turn.turn
-        if not (isinstance(said, Like | Show) and said.text and turn.pictures):
-            return None
+        if not (isinstance(said, Like | Show) and (said.text or before) and turn.pictures):
+            return ()
         if isinstance(said, Like) and looks_at_earlier(said):
-            return None
+            return ()
         composed_d = sum_vectors(composed)
         picked_d = np.mean([picture.vectors["global"] for picture in turn.pictures], axis=0)
-        tokens: list[Token] = [("picked", picked_d), *_list_said(said.text, turn)]
-        gate, added_d = self.read(
-            [*tokens, ("composed", np.zeros_like(picked_d) if composed_d is None else composed_d)]
-        )
-        return add_vector(composed, gate, added_d, turn.number)
+        last: Token = ("composed", np.zeros_like(picked_d) if composed_d is None else composed_d)
+        return (("picked", picked_d), *_list_said(said.text, turn), last)
 
-    def read(self, tokens: Sequence[Token]) -> tuple[float, Float32[np.ndarray, " d"]]:
-        """`a` and `q` of the tokens of a turn; the composer's is the last."""
+    def hear(self, turns: Sequence[Tokens], composed: Query, number: int) -> Query:
+        """The composer's query with the vector added that the tokens of some turns say; `number`: of the last turn."""
+        gate, added_d = self.read(turns)
+        return add_vector(composed, gate, added_d, number)
+
+    def read(self, turns: Sequence[Tokens]) -> tuple[float, Float32[np.ndarray, " d"]]:
+        """`a` and `q` after the last of some turns."""
         arrays = self.arrays
+        tokens = [token for turn in turns for token in turn]
+        turn_l = np.repeat(np.arange(len(turns)), [len(turn) for turn in turns])
         vectors_ld = np.stack([vector_d for _, vector_d in tokens]).astype(np.float32)
-        kinds_lw = arrays["kinds"][[KINDS.index(kind) for kind, _ in tokens]]
-        hidden_lw = np.float32(INPUT_SCALE) * numpy_linear(arrays, "vector", vectors_ld) + kinds_lw
+        hidden_lw = np.float32(INPUT_SCALE) * numpy_linear(arrays, "vector", vectors_ld)
+        hidden_lw = hidden_lw + arrays["kinds"][[KINDS.index(kind) for kind, _ in tokens]]
+        hidden_lw = hidden_lw + arrays["turns"][np.minimum(turn_l, len(arrays["turns"]) - 1)]
+        later_ll = turn_l[None, :] > turn_l[:, None]
         for number in range(self.layers):
-            hidden_lw = self._layer(f"layers.{number}", hidden_lw)
+            hidden_lw = self._layer(f"layers.{number}", hidden_lw, later_ll)
         hidden_lw = numpy_layer_norm(arrays, "last", hidden_lw, NORM_EPS)
         last_w = hidden_lw[-1]
         asks_e, answers_le = numpy_linear(arrays, "asks", last_w), numpy_linear(arrays, "answers", hidden_lw)
@@ -103,12 +114,14 @@ class TurnNetwork:
         added_d = np.float32(QUERY_SCALE) * (weight_l @ vectors_ld + numpy_linear(arrays, "own", last_w))
         return float(numpy_linear(arrays, "gate", last_w)[0]), np.asarray(added_d, np.float32)
 
-    def _layer(self, name: str, hidden_lw: Float[np.ndarray, "l w"]) -> Float[np.ndarray, "l w"]:
+    def _layer(
+        self, name: str, hidden_lw: Float[np.ndarray, "l w"], hides_ll: Bool[np.ndarray, "l l"]
+    ) -> Float[np.ndarray, "l w"]:
         """A layer of torch's transformer encoder, norms first."""
         inputs = numpy_linear(
             self.arrays, f"{name}.inputs", numpy_layer_norm(self.arrays, f"{name}.norm1", hidden_lw, NORM_EPS)
         )
-        seen_lw = numpy_attend(*(by_head(part, self.heads) for part in np.split(inputs, 3, axis=1)))
+        seen_lw = numpy_attend(*(by_head(part, self.heads) for part in np.split(inputs, 3, axis=1)), hides_ll)
         hidden_lw = hidden_lw + numpy_linear(self.arrays, f"{name}.attended", seen_lw)
         rows_lw = numpy_layer_norm(self.arrays, f"{name}.norm2", hidden_lw, NORM_EPS)
         inner = numpy_gelu(numpy_linear(self.arrays, f"{name}.inner", rows_lw))
@@ -117,6 +130,8 @@ class TurnNetwork:
 
 def _list_said(words: str, turn: ResolvedTurn) -> list[Token]:
     """The tokens of what is said with a picture; all is encoded at once."""
+    if not words:
+        return []
     clauses = split_clauses(words)
     wanted = [clauses.wanted] if clauses.wanted else []
     vectors = turn.words([*wanted, *clauses.unwanted])

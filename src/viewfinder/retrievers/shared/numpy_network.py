@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float, Float32
+from jaxtyping import Bool, Float, Float32
 
 from viewfinder.data.visual_genome import Vocabulary
 from viewfinder.encoders.base import unit_rows
@@ -254,10 +254,19 @@ def by_head(places: Float[np.ndarray, "*b s h"], heads: int) -> Float[np.ndarray
 
 
 def numpy_attend(
-    query: Float[np.ndarray, "*b n w v"], keys: Float[np.ndarray, "*b n s v"], values: Float[np.ndarray, "*b n s v"]
+    query: Float[np.ndarray, "*b n w v"],
+    keys: Float[np.ndarray, "*b n s v"],
+    values: Float[np.ndarray, "*b n s v"],
+    hides_ws: Bool[np.ndarray, "w s"] | None = None,
 ) -> Float[np.ndarray, "*b w h"]:
-    """The values that each position gathers from all it attends to, its heads side by side."""
-    shares = softmax(query @ keys.swapaxes(-1, -2) * np.float32(1 / math.sqrt(query.shape[-1])))
+    """The values that each position gathers from all it attends to, its heads side by side.
+
+    `hides_ws`: where a position does not attend to another; it attends to one at least.
+    """
+    alike = query @ keys.swapaxes(-1, -2) * np.float32(1 / math.sqrt(query.shape[-1]))
+    if hides_ws is not None:
+        alike[..., hides_ws] = -np.inf
+    shares = softmax(alike)
     gathered = (shares @ values).swapaxes(-2, -3)
     return np.asarray(gathered.reshape(*gathered.shape[:-2], gathered.shape[-2] * gathered.shape[-1]))
 
