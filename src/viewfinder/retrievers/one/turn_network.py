@@ -121,7 +121,8 @@ class TurnNetwork:
         inputs = numpy_linear(
             self.arrays, f"{name}.inputs", numpy_layer_norm(self.arrays, f"{name}.norm1", hidden_lw, NORM_EPS)
         )
-        seen_lw = numpy_attend(*(by_head(part, self.heads) for part in np.split(inputs, 3, axis=1)), hides_ll)
+        asks, keys, values = (by_head(part, self.heads) for part in np.split(inputs, 3, axis=1))
+        seen_lw = numpy_attend(asks, keys, values, hides_ll)
         hidden_lw = hidden_lw + numpy_linear(self.arrays, f"{name}.attended", seen_lw)
         rows_lw = numpy_layer_norm(self.arrays, f"{name}.norm2", hidden_lw, NORM_EPS)
         inner = numpy_gelu(numpy_linear(self.arrays, f"{name}.inner", rows_lw))
