@@ -67,9 +67,9 @@ from fusion_talks import (
     Alone,
     Fused,
     Lead,
+    lead_talks,
     open_halls,
     score_validation_talks,
-    talk_in_test,
 )
 from jaxtyping import Float
 from machine import describe_host
@@ -233,7 +233,7 @@ def measure_one(work: Path, networks: Path) -> dict[str, Any]:
         ],
         GATES_ALONE: [Fused(gates, MIN_SHARE) for gates in fitted],
     }
-    held = talk_in_test(TALKS_COLUMN, work, leads)
+    held = lead_talks(TALKS_COLUMN, work, leads)
     composer_ct = held["composer"][0]
     found["photographs by turn"][TALKS_COLUMN]["one"] = [
         {SHARED: estimate_mean(hits_ec), "difference": estimate_mean(hits_ec - composer_c)}
@@ -276,7 +276,7 @@ def talks(
     The router, where a kind of dialogue is known from validation, keeps to the system that is its choice at the end.
     """
     leads: dict[str, Sequence[Lead]] = {**{system: [Alone(system)] for system in ALONE[name]}, **leading}
-    found = talk_in_test(name, work, leads)
+    found = lead_talks(name, work, leads)
     alone = {system: found.pop(system)[0] for system in ALONE[name]}
     ends = [kind for one in validation if one.column == name for kind in ends_of(one)]
     if ends and (chosen := SYSTEMS[routes[max(set(ends), key=ends.count)]]) in alone:

@@ -284,16 +284,19 @@ class Fused:
         return total_n
 
 
-def talk_in_test(name: str, work: Path, leads: Mapping[str, Sequence[Lead]]) -> dict[str, Float[np.ndarray, "e c t"]]:
+def lead_talks(
+    name: str, work: Path, leads: Mapping[str, Sequence[Lead]], part: Part = "test"
+) -> dict[str, Float[np.ndarray, "e c t"]]:
     """Whether the wanted picture is among the first ten after every turn, for every lead in dialogues of its own.
 
     What is done is kept, by the lead's weights. A dialogue that ends early keeps what it has found.
     """
     found: dict[str, list[list[list[float]]]] = {way: [[] for _ in some] for way, some in leads.items()}
-    for number, hall in enumerate(open_halls(name, work, "test")):
+    home = work / "talks" / folder_name(name) if part == "test" else work / "talks" / part / folder_name(name)
+    for number, hall in enumerate(open_halls(name, work, part)):
         for way, some in leads.items():
             for seed, lead in enumerate(some):
-                file = work / "talks" / folder_name(name) / f"{number}-{lead.mark}.npy"
+                file = home / f"{number}-{lead.mark}.npy"
                 if not file.is_file():
                     file.parent.mkdir(parents=True, exist_ok=True)
                     np.save(file, np.array([list(hear_out(hall, one, lead)) for one in hall.task.dialogues]))

@@ -4,9 +4,9 @@
 
 network.py found that a network that has learnt from relative captions of products adds to what `one` finds. Here
 are simpler forms of it, with one vector, which a query of the engine can hold; they have learnt from all training
-captions of Fashion IQ's and CIRR's kind, and from training pictures alone. The turns that they have learnt from are
-pictures that are picked with words, so they read the last turn, and others say nothing. fusion.py measures `one` with
-the form and the weight that validation has chosen (results/network_products.json).
+captions of Fashion IQ's and CIRR's kind, from MAI's sessions and from Fashion IQ's talks of five turns, about training
+pictures alone. The turns that they have learnt from are pictures that are picked, so of other turns they say nothing.
+fusion.py measures `one` with the form and the weight that validation has chosen (results/network_products.json).
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ from fusion_data import (
     SMALL as FEW_PHOTOS,
 )
 from fusion_fit import Standardised, standardise
-from fusion_talks import TALKS_COLUMN
+from fusion_talks import TALKS_COLUMN, Fused, Lead, lead_talks
 from machine import describe_host
 from measuring import read_figures, write_json
 from network import TRAININGS, Training, judge, load_network, train
-from network_columns import LEARNT, end_hits, keep, read_both, read_gates, read_training_tasks
+from network_columns import LEARNT, end_hits, keep, read_both, read_gates, read_kept, read_training_tasks
 from network_data import BatchingEncoder, Kind, record, record_column
 from network_talks import record_talks
 from remembering import RememberingEncoder
@@ -88,9 +88,9 @@ FORMS: dict[str, Training] = {
 }
 """Forms that are tried, from the one that network.py chose to the one that is shipped."""
 
-CHOSEN = FIRST_TURNS
+CHOSEN = LONGER
 
-WEIGHTS = (0.0, 0.2, 0.4, 0.8, 1.2, 1.6, 2.4, 3.2)
+WEIGHTS = (0.0, 0.4, 0.8, 1.6, 2.4, 3.2, 4.8, 6.4)
 """Nats a deviation that are tried on validation."""
 
 
@@ -217,6 +217,11 @@ def choose(work: Path, fusion: Path) -> dict[str, Any]:
             ]
             found[name][nats] = round(float(np.concatenate(hits).mean()), 4)
         print(name, found[name], flush=True)
+    reader = TurnReader(make_numpy(load_network(CHOSEN, SEEDS[0], work), 0.0))
+    leads: dict[str, list[Lead]] = {str(nats): [Fused(gates[0], MIN_SHARE, reader, nats)] for nats in WEIGHTS}
+    led = lead_talks(TALKS_COLUMN, fusion, leads, "val")
+    found[TALKS_COLUMN] = {nats: round(float(led[str(nats)][:, :, -1].mean()), 4) for nats in WEIGHTS}
+    print(TALKS_COLUMN, found[TALKS_COLUMN], flush=True)
     mean = {nats: float(np.mean([some[nats] for some in found.values()])) for nats in WEIGHTS}
     return {
         "forms": forms,
@@ -229,11 +234,18 @@ def choose(work: Path, fusion: Path) -> dict[str, Any]:
 
 
 def judge_form(name: str, work: Path, fusion: Path) -> dict[str, Any]:
-    """The size of a form, and what it finds on validation of the columns that it has learnt for, at the best weight."""
+    """The size of a form, and what it finds on validation of the columns that it has learnt for, at the best weight.
+
+    Of dialogues that it leads itself there is no scoring by the systems here: how unlikely the wanted picture is.
+    """
     networks = [load_network(name, seed, work) for seed in SEEDS]
     gates = [read_gates(fusion / "gates" / f"one-{seed}.npz") for seed in SEEDS]
     found: dict[str, Any] = {"numbers": sum(one.numel() for one in networks[0].parameters())}
-    for column in LEARNT:
+    for column in FORMS[name].columns:
+        if column == TALKS_COLUMN:
+            talks = read_kept(work, "val", column)
+            found[column] = {"nats": round(float(np.mean([judge(one, some) for one in networks for some in talks])), 4)}
+            continue
         both = list(read_both(work, fusion, "val", column))
         with_one = {
             nats: float(np.mean([end_hits(both, *pair, nats) for pair in zip(gates, networks, strict=True)]))
@@ -286,7 +298,7 @@ def ship(work: Path, fusion: Path) -> None:
     """Writes the network of the first seed into the package, with the list of the pictures that it has learnt from."""
     network, encoder = load_network(CHOSEN, SEEDS[0], work), StarterEncoder()
     learnt = set[str]()
-    for name in LEARNT:
+    for name in (*LEARNT, SESSIONS):  # those of the talks are among these, which have all training products
         _, tasks = read_training_tasks(name, fusion, BatchingEncoder({}))
         keys = {key for task in tasks for key in task.pictures()}
         learnt.update(*name_pictures(fusion / COLUMNS[name].test.data, sorted(keys)).values())

@@ -33,17 +33,18 @@ def products_parts(found: dict[str, Any]) -> dict[str, list[str]]:
 
 def forms_table(forms: Mapping[str, Any]) -> list[str]:
     """A line for each form: its size, how unlikely the wanted picture is, and what it finds beside `one`."""
-    columns = [name for name in next(iter(forms.values())) if name != "numbers"]
+    columns = list(dict.fromkeys(name for one in forms.values() for name in one if name != "numbers"))
+    found = [name for name in columns if any("with one" in one.get(name, {}) for one in forms.values())]
     lines = [
         [
             form.removeprefix("products: "),
             f"{one['numbers'] / 1e6:.2f} M",
-            *(f"{one[name]['nats']:.2f}" for name in columns),
-            *(format_tenths(one[name]["with one"]) for name in columns),
+            *(f"{one[name]['nats']:.2f}" if name in one else "" for name in columns),
+            *(format_tenths(one[name]["with one"]) if name in one else "" for name in found),
         ]
         for form, one in forms.items()
     ]
-    head = ["form", "numbers", *(f"{name}, nats" for name in columns), *(f"{name}, R@10" for name in columns)]
+    head = ["form", "numbers", *(f"{name}, nats" for name in columns), *(f"{name}, R@10" for name in found)]
     return format_table(head, lines)
 
 
