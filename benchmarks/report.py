@@ -38,7 +38,7 @@ from report_claims import claim_parts, claims_plot, few_seeds
 from report_conversations import conversation_parts, conversations_plot, minds_parts, short_rows
 from report_describing import describing_parts
 from report_encoders import encoders_table
-from report_fusion import fusion_parts
+from report_fusion import fusion_parts, one_time_table
 from report_mai import mai_parts
 from report_network import network_parts, products_parts
 from report_people import people_parts
@@ -107,6 +107,7 @@ def make_parts(results: dict[str, dict[str, Any]], judged: Sequence[Judged]) -> 
         **photograph_talk_parts(results["talking"]),
         **side_by_side_parts(results["side_by_side"]),
         **fusion_parts(results["fusion"]),
+        "one-time": one_time_table(results["one_time"]),
         **network_parts(results["network"]),
         **products_parts(results["network_products"]),
         **basic_parts(results["basic"]),

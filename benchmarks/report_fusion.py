@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from statistics import median
 from typing import Any
 
 from cells import format_p, format_table, format_tenths, machine_line
@@ -29,6 +30,28 @@ def fusion_parts(found: dict[str, Any]) -> dict[str, list[str]]:
         "one": one_table(found["columns"]),
         "one-machine": [machine_line(found["machine of one"])],
     }
+
+
+def one_time_table(found: Mapping[str, Any]) -> list[str]:
+    """What kinds of turns of "one" and of the composer cost, and their ratio."""
+    kinds = {"a description": 0, "a picture picked with words": 1, "a picture rejected": 2}
+    lines = []
+    for kind, place in kinds.items():
+        composer, one = (
+            median(
+                [ms for turn, ms in enumerate(found["cpu_ms"][name]) if turn % 4 in ({1, 3} if place == 1 else {place})]
+            )
+            for name in ("composer", "one")
+        )
+        lines.append([kind, f"{composer:.0f}", f"{one:.0f}"])
+    ratio, late = found["one over composer"], found["its last three turns over its second to fourth"]
+    told = (
+        f"Of a conversation of twenty turns *one* costs {ratio['median']:.1f} times as much as the composer "
+        f"({ratio['low']:.1f} to {ratio['high']:.1f} in {found['talks']} of each, which took turns), and its last three "
+        f"turns {late['median']:.2f} times as much as its second to fourth ({late['low']:.2f} to {late['high']:.2f})."
+    )
+    head = [f"{found['pictures']:,} pictures, ms at work", "composer", "one"]
+    return [*format_table(head, lines), "", told, "", machine_line(found["machine"])]
 
 
 def one_table(columns: Mapping[str, Any]) -> list[str]:
