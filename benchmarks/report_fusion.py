@@ -47,7 +47,7 @@ def one_time_table(found: Mapping[str, Any]) -> list[str]:
     ratio, late = found["one over composer"], found["its last three turns over its second to fourth"]
     told = (
         f"Of a conversation of twenty turns *one* costs {ratio['median']:.1f} times as much as the composer "
-        f"({ratio['low']:.1f} to {ratio['high']:.1f} in {found['talks']} of each, which took turns), and its last three "
+        f"({ratio['low']:.1f} to {ratio['high']:.1f} in {found['talks']} of each, in turn), and its last three "
         f"turns {late['median']:.2f} times as much as its second to fourth ({late['low']:.2f} to {late['high']:.2f})."
     )
     head = [f"{found['pictures']:,} pictures, ms at work", "composer", "one"]
