@@ -14,7 +14,6 @@ import tempfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -51,23 +50,17 @@ def pytest_configure() -> None:
 
 
 EARLY = ("tests/server/page", "tests/cli", "tests/server")
-"""Groups that take longest: a worker that begins one of them last would work on alone."""
+"""Folders that take longest: a worker that begins one of their files last would work on alone."""
 
 
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """What a folder's tests share (its conftest.py) is made once: they run on one worker, one after another."""
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group(group_of(item.path, config.rootpath)))
-    places = {group: place for place, group in enumerate(EARLY)}
-    items.sort(key=lambda item: places.get(group_of(item.path, config.rootpath), len(EARLY)))
+    """They come first."""
 
+    def find_place(item: pytest.Item) -> int:
+        folder = item.path.relative_to(config.rootpath).as_posix()
+        return next((place for place, early in enumerate(EARLY) if folder.startswith(f"{early}/")), len(EARLY))
 
-@cache
-def group_of(file: Path, root: Path) -> str:
-    """The group of a file's tests: the nearest folder with things of its own, or the file itself."""
-    shared = next(folder for folder in file.parents if (folder / "conftest.py").exists())
-    return str((file if shared == Path(__file__).parent else shared).relative_to(root))
+    items.sort(key=find_place)
 
 
 def pytest_collection_finish() -> None:
