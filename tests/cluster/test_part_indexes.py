@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from pathlib import Path
 
@@ -45,6 +46,13 @@ def test_a_part_finds_its_own_pictures_by_the_index_that_was_made_for_it(tmp_pat
     query_w = np.zeros(indexed.index.lists.rotation_ww.shape[0], np.float32)
     query_w[:48] = over.snapshot.matrix_nd[picture]
     assert 17 in indexed.best(query_w, 20)
+
+
+@pytest.mark.skipif(not hasattr(os, "nice"), reason="this system has no such priorities")
+def test_who_makes_an_index_keeps_its_own_priority(tmp_path: Path) -> None:
+    before = os.nice(0)
+    make_index(tmp_path, over := gallery(), part_of(over, 0))
+    assert os.nice(0) == before
 
 
 def test_a_part_without_an_index_has_none_and_one_that_is_damaged_is_as_none(tmp_path: Path) -> None:

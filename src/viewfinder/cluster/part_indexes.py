@@ -91,16 +91,21 @@ class PartIndexes:
 
 
 def make_beside(ray: Any, make: Callable[..., None], *given: Any) -> None:
-    """Calls a function in a process of its own on this actor's machine, and waits for its end; it ends with the
-    actor."""
+    """Calls a function in a process of its own on this actor's machine, at low priority, and waits for its end; it ends
+    with the actor."""
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
-    ray.get(ray.remote(num_cpus=0, max_calls=1, max_retries=0, scheduling_strategy=here)(make).remote(*given))
+    beside = ray.remote(num_cpus=0, max_calls=1, max_retries=0, scheduling_strategy=here)(_yield_to_others)
+    ray.get(beside.remote(make, *given))
+
+
+def _yield_to_others(make: Callable[..., None], *given: Any) -> None:
+    with suppress(AttributeError, OSError):  # not everywhere
+        os.nice(10)
+    make(*given)
 
 
 def make_index(folder: Path, gallery: Gallery, part: IndexedPart) -> None:
-    """Makes or grows the index of a part at low priority, after any other process that is doing so."""
-    with suppress(AttributeError, OSError):  # not everywhere
-        os.nice(10)
+    """Makes or grows the index of a part, after any other process that is doing so."""
     renew_index(folder, gallery, part=part, waits=True)
