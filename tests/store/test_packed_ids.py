@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from viewfinder.store import packed_ids
-from viewfinder.store.packed_ids import PackedIds
+from viewfinder.store.packed_ids import PackedIds, take_ids
 
 TEXTS = ("a1", "b2", "c3", "d4", "e5")
 
@@ -44,6 +44,14 @@ def test_ids_of_one_length_become_bytes_without_a_copy_and_others_by_one() -> No
     assert unlike.encode().tolist() == [b"a", b"bcd", b""]
     assert packed(TEXTS, ("f6",)).encode().tolist()[-2:] == [b"e5", b"f6"]
     assert np.asarray(packed().encode()).shape == (0,)
+
+
+@pytest.mark.parametrize("rows", [[], [0], [6, 0, 3, 3, 5], list(range(7))])
+def test_some_are_taken_in_the_order_that_is_asked_for(rows: list[int]) -> None:
+    column = pa.chunked_array([pa.array(["x", *TEXTS[:3]]), pa.array([], pa.string()), pa.array(["ü", "g7", "", "h"])])
+    ids = PackedIds(column.slice(1))
+    expected = [tuple(ids)[row] for row in rows]
+    assert take_ids(ids, np.array(rows, np.int64)) == take_ids(tuple(ids), np.array(rows, np.int64)) == expected
 
 
 def test_another_process_gets_a_tuple() -> None:

@@ -13,6 +13,7 @@ from viewfinder.questioners import Candidates, PictureProjection
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.ranking import Ranking
 from viewfinder.session.chances import find_chances_at
+from viewfinder.store.packed_ids import take_ids
 from viewfinder.store.rows import FACTS
 from viewfinder.wording.replies import is_dont_know
 
@@ -75,7 +76,7 @@ class GalleryLookup:
 
     def ids(self) -> Sequence[PictureId]:
         """The ids of the candidates."""
-        return [self._gallery.snapshot.ids[row] for row in self._rows_c.tolist()]
+        return take_ids(self._gallery.snapshot.ids, self._rows_c)
 
     def label_chances(self) -> Float32[np.ndarray, "c l"] | None:
         """How likely each label of `questioners.photographs` holds; None if the encoder's vectors do not tell."""

@@ -13,7 +13,7 @@ from operator import index
 from typing import Any, SupportsIndex, overload
 
 import numpy as np
-from jaxtyping import Shaped
+from jaxtyping import Int, Shaped
 
 AT_ONCE = 65_536
 """Ids that become texts together when all are asked for, one after the other."""
@@ -72,6 +72,19 @@ class PackedIds(Sequence[str]):
     def __reduce__(self) -> tuple[type[tuple[str, ...]], tuple[list[str]]]:
         return tuple, (list(self),)  # another process has no part of the file that is mapped here
 
+    def take(self, rows_k: Int[np.ndarray, " k"]) -> list[str]:
+        """The ids of some rows, in their order; several times as fast as one by one."""
+        found, piece_k = [""] * len(rows_k), np.searchsorted(self._first, rows_k, side="right") - 1
+        for number in np.unique(piece_k).tolist():
+            ends_p, content = self._pieces[number]
+            places = np.flatnonzero(piece_k == number)
+            own_k = rows_k[places] - self._first[number]
+            for place, start, end in zip(
+                places.tolist(), ends_p[own_k].tolist(), ends_p[own_k + 1].tolist(), strict=True
+            ):
+                found[place] = str(content[start:end], "utf-8")
+        return found
+
     def encode(self) -> Shaped[np.ndarray, " n"]:
         """All as an array of bytes. Those of one length, in one piece, are the bytes of the file, and not copied."""
         parts = [_encode_piece(ends_p, content) for ends_p, content in self._pieces]
@@ -86,6 +99,11 @@ class PackedIds(Sequence[str]):
                 text = bytes(content[ends[0] : ends[-1]])
                 for one, other in pairwise(ends):
                     yield str(text[one - ends[0] : other - ends[0]], "utf-8")
+
+
+def take_ids(ids: Sequence[str], rows_k: Int[np.ndarray, " k"]) -> list[str]:
+    """The ids of some rows, in their order."""
+    return ids.take(rows_k) if isinstance(ids, PackedIds) else [ids[row] for row in rows_k.tolist()]
 
 
 def _encode_piece(ends_p: np.ndarray, content: memoryview) -> Shaped[np.ndarray, " p"]:
