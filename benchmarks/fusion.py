@@ -220,7 +220,7 @@ def measure_one(work: Path, networks: Path) -> dict[str, Any]:
         alone_sc = np.concatenate([one.hits_sq[:, one.queries.last_q] for one in test], axis=1)
         here = np.stack([last(test, partial(guard, gates, seed)) for seed, gates in enumerate(fitted)])
         gates_alone = [last(test, partial(gates.hits, least=MIN_SHARE)) for gates in fitted]
-        without = np.stack(gates_alone) if name in of_products else here
+        without = np.stack(gates_alone) if name in of_products else None
         alone = dict(zip(SYSTEMS, alone_sc, strict=True))
         leads_over_best[name] = keep_one(found["columns"][name], alone, here, without)
         print(name, found["columns"][name]["ways"]["one"], flush=True)
@@ -253,13 +253,14 @@ def keep_one(
     column: dict[str, Any],
     alone: Mapping[str, Float[np.ndarray, " c"]],
     here: Float[np.ndarray, "e c"],
-    without: Float[np.ndarray, "e c"],
+    without: Float[np.ndarray, "e c"] | None,
 ) -> Float[np.ndarray, "e c"]:
-    """Writes what "one" finds into a column, and without a turn network; returns by how much it is above the best."""
-    measured = compare(alone, {"one": here, GATES_ALONE: without})
+    """Writes what "one" finds into a column, and without a turn network, where it has one; returns by how much it is
+    above the best."""
+    measured = compare(alone, {"one": here} | ({} if without is None else {GATES_ALONE: without}))
     column |= {"best": measured["best"], "systems": measured["systems"]}
-    column["ways"] |= {name: way for name, way in measured["ways"].items() if name == "one" or without is not here}
-    if without is not here:
+    column["ways"] |= measured["ways"]
+    if without is not None:
         column["one over gates alone"] = estimate_mean(here - without)
     return np.asarray(here - alone[measured["best"]])
 

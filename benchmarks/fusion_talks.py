@@ -292,7 +292,7 @@ def lead_talks(
     What is done is kept, by the lead's weights. A dialogue that ends early keeps what it has found.
     """
     found: dict[str, list[list[list[float]]]] = {way: [[] for _ in some] for way, some in leads.items()}
-    home = work / "talks" / folder_name(name) if part == "test" else work / "talks" / part / folder_name(name)
+    home = work / "talks" / part / folder_name(name)
     for number, hall in enumerate(open_halls(name, work, part)):
         for way, some in leads.items():
             for seed, lead in enumerate(some):

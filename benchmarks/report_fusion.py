@@ -34,13 +34,11 @@ def fusion_parts(found: dict[str, Any]) -> dict[str, list[str]]:
 
 def one_time_table(found: Mapping[str, Any]) -> list[str]:
     """What kinds of turns of "one" and of the composer cost, and their ratio."""
-    kinds = {"a description": 0, "a picture picked with words": 1, "a picture rejected": 2}
+    kinds = {"a description": (0,), "a picture picked with words": (1, 3), "a picture rejected": (2,)}
     lines = []
-    for kind, place in kinds.items():
+    for kind, places in kinds.items():  # of every four turns
         composer, one = (
-            median(
-                [ms for turn, ms in enumerate(found["cpu_ms"][name]) if turn % 4 in ({1, 3} if place == 1 else {place})]
-            )
+            median(ms for turn, ms in enumerate(found["cpu_ms"][name]) if turn % 4 in places)
             for name in ("composer", "one")
         )
         lines.append([kind, f"{composer:.0f}", f"{one:.0f}"])
