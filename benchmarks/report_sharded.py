@@ -77,7 +77,7 @@ def actors_table(actors: dict[str, Any], load: float) -> list[str]:
     told = (
         f"{actors['actors']} actors of this machine, {actors['pictures']:,} pictures, {actors['turns']} descriptions "
         f"one after the other, each in both ways, medians. By the indexes {100 * actors['same']:.1f} % of the scan's "
-        f"ten best were found. {load:.0f} programs wanted the two cores: believe the times of cores, and of the "
+        f"ten best were found. At a load of {load:.0f}, believe the times of cores, and of the "
         "waiting only the ratio. The server reads each sentence once, with the index."
     )
     head = ["", "all actors, time of a core", "the server, time of a core", "waiting"]
