@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from tests.search.talks import RED_OVER_BLUE, TALKS, WHICH_TOP, session
 from viewfinder.conversation import Answer, Reject, Say, Turn
 from viewfinder.encoders.base import Calibration, Vocabulary
 from viewfinder.evaluation.pictures import Pictures
+from viewfinder.query import Part, Query
 from viewfinder.search import indexed_pictures, judging, samples, scores, turn_scores
 from viewfinder.search.approximate import as_query, build_index
 from viewfinder.search.gallery import Gallery
@@ -201,3 +203,20 @@ def test_of_equal_candidates_the_first_id_comes_first_wherever_its_row_stands() 
         lambda: (0.0, 1.0), ids=ids,
     )  # fmt: skip
     assert [ids[row] for row in scores.best(3)] == ["e", "a", "c"]
+
+
+def test_rivals_are_measured_once_over_the_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    over, measured = near_gallery(), list[int]()
+    measure_rivals = turn_scores.measure_rivals
+
+    def count(*given: Any) -> np.ndarray:
+        measured.append(1)
+        return measure_rivals(*given)
+
+    monkeypatch.setattr(turn_scores, "measure_rivals", count)
+    for name in ("red", "green"):
+        part = Part("contrast", 0, name, 1.0, PLAIN.words([name])[0], rivals_rd=PLAIN.words(NAMES))
+        likeness_k = scores.measure_likeness(over, part, over.measures.samples.rows_k)
+        moments = turn_scores.estimate_moments(over, Query((part,)))
+        assert moments == pytest.approx((likeness_k.mean(), likeness_k.std()), rel=1e-5)
+    assert len(measured) == 1

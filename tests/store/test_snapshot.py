@@ -307,4 +307,8 @@ def test_memory_of_vectors_is_given_back_after_many_were_read(store: Store, monk
     monkeypatch.setattr(snapshot, "release_rows", lambda rows: released.append(len(rows)))
     for _ in range(5):
         found.note_read(4)
-    assert released == [3]
+    assert released == []  # all three are 24 bytes or so, and may stay
+    monkeypatch.setattr(snapshot, "MAX_MAPPED", found.matrix_nd.nbytes - 1)
+    for _ in range(5):
+        found.note_read(4)
+    assert released == [3, 3]

@@ -57,17 +57,30 @@ def contrast_scores(
     rivals_rd: Float[np.ndarray, "r d"],
     *,
     temperature: float = RIVAL_TEMPERATURE,
+    whole_n: Float[np.ndarray, " n"] | None = None,
 ) -> Float[np.ndarray, " n"]:
-    """Log-probability of a word against its rivals for every picture, not below `MIN_CONTRAST`."""
+    """Log-probability of a word against its rivals for every picture, not below `MIN_CONTRAST`.
+
+    `whole_n`: what `measure_rivals` gives, if it is known.
+    """
     if isinstance(vectors_nd, HalfRows):
         parts = [contrast_scores(block, asked_d, rivals_rd, temperature=temperature) for block in vectors_nd.blocks()]
         return np.concatenate([np.empty(0, np.float32), *parts])
-    logits_nr = row_products(vectors_nd, rivals_rd) / temperature
-    top_n1 = logits_nr.max(axis=1, keepdims=True)
-    whole_n = np.log(np.exp(logits_nr - top_n1).sum(axis=1)) + top_n1[:, 0]
+    if whole_n is None:
+        whole_n = measure_rivals(vectors_nd, rivals_rd, temperature)
     logs_n: Float[np.ndarray, " n"] = vectors_nd @ asked_d / temperature - whole_n
     np.maximum(logs_n, MIN_CONTRAST, out=logs_n)
     return logs_n
+
+
+def measure_rivals(
+    vectors_nd: Float[np.ndarray, "n d"], rivals_rd: Float[np.ndarray, "r d"], temperature: float
+) -> Float[np.ndarray, " n"]:
+    """The logarithm of the sum over rivals that `contrast_scores` divides by, for every picture."""
+    logits_nr = row_products(vectors_nd, rivals_rd) / temperature
+    top_n1 = logits_nr.max(axis=1, keepdims=True)
+    whole_n: Float[np.ndarray, " n"] = np.log(np.exp(logits_nr - top_n1).sum(axis=1)) + top_n1[:, 0]
+    return whole_n
 
 
 def vectors_of_parts(query: Query) -> Float32[np.ndarray, "m d"]:

@@ -223,8 +223,7 @@ def measure_likeness(
     vectors_kd = take_rows(gallery.snapshot.matrix_nd, rows) if vectors_kd is None else vectors_kd
     if part.kind == "contrast":
         assert part.rivals_rd is not None
-        temperature = RIVAL_TEMPERATURE / gallery.measures.scale.words
-        return contrast_scores(vectors_kd, part.vector_d, part.rivals_rd, temperature=temperature)
+        return contrast_scores(vectors_kd, part.vector_d, part.rivals_rd, temperature=find_rival_temperature(gallery))
     is_half = isinstance(vectors_kd, HalfRows)
     likeness_k: Float[np.ndarray, " k"] = (
         dot_scores(vectors_kd, part.vector_d) if is_half else vectors_kd @ part.vector_d
@@ -234,6 +233,11 @@ def measure_likeness(
         mean, deviation = gallery.measures.measure_spread(part.vector_d, float(part.centred))
         likeness_k = np.maximum(likeness_k - np.float32(mean + part.beyond * deviation), 0)
     return likeness_k if part.factor == 1.0 else likeness_k * np.float32(part.factor)
+
+
+def find_rival_temperature(gallery: Gallery) -> float:
+    """The temperature of the softmax over rivals, by what likeness is in the encoder's space."""
+    return RIVAL_TEMPERATURE / gallery.measures.scale.words
 
 
 def measure_likeness_in_words(

@@ -9,21 +9,24 @@ Where actors search, each does so in its part by the same `CandidateSearch`, wit
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-from jaxtyping import Bool, Float32, Int, Int64
+from jaxtyping import Bool, Float, Float32, Int, Int64
 
 from viewfinder.query import ComputedRatios, LikelihoodRatios, Part, Query, Ratios, RegionSpace
 from viewfinder.search.gallery import MAX_PICTURES_AT_ONCE, Gallery
 from viewfinder.search.kernels import top_k
 from viewfinder.search.near_scores import CANDIDATES, NearScores
+from viewfinder.search.parts import contrast_scores, measure_rivals
 from viewfinder.search.scores import (
     Scores,
     find_excluded,
+    find_rival_temperature,
     measure_likeness,
     measure_likeness_in_words,
     positive_weight,
@@ -365,10 +368,25 @@ def _score_sample(gallery: Gallery, query: Query, parts: Sequence[Part]) -> Floa
     for part in parts:
         if part.kind == "vocabulary" and part.vector_d is not None:
             likeness_k = samples.words_kl @ part.vector_d
+        elif part.kind == "contrast" and part.vector_d is not None and part.rivals_rd is not None:
+            likeness_k = _contrast_sample(gallery, part.vector_d, part.rivals_rd)
         else:
             likeness_k = measure_likeness(gallery, part, samples.rows_k, samples.vectors_kw[:, :width])
         total_k += np.float32(part.weight / positive_weight(query)) * likeness_k
     return total_k
+
+
+def _contrast_sample(
+    gallery: Gallery, asked_d: Float[np.ndarray, " d"], rivals_rd: Float[np.ndarray, "r d"]
+) -> Float[np.ndarray, " k"]:
+    """`contrast_scores` of the small sample. The rivals are all colours, say, and the same whichever is asked for."""
+    vectors_kd = gallery.measures.samples.vectors_kw[:, : len(asked_d)]
+    temperature = find_rival_temperature(gallery)
+    mark = hashlib.blake2b(np.ascontiguousarray(rivals_rd).tobytes(), digest_size=16).digest()
+    whole_k = gallery.memory.remember(
+        ("rivals in the sample", mark), lambda: measure_rivals(vectors_kd, rivals_rd, temperature)
+    )
+    return contrast_scores(vectors_kd, asked_d, rivals_rd, temperature=temperature, whole_n=whole_k)
 
 
 def fit_query(vectors_kw: Float32[np.ndarray, "k w"], scores_k: Float32[np.ndarray, " k"]) -> Float32[np.ndarray, " w"]:

@@ -56,6 +56,9 @@ estimate from a sample."""
 MAX_ROWS_READ = 8192
 """Rows of mapped vectors that are read before their memory is given back, of eight turns: some two gigabytes."""
 
+MAX_MAPPED = 1 << 30
+"""Bytes of vectors that may stay mapped: those of two million pictures in half precision."""
+
 
 class Snapshot:
     """Pictures of one space that exist and have a vector: row i is picture `ids[i]`.
@@ -104,13 +107,15 @@ class Snapshot:
     def note_read(self, rows: int) -> None:
         """Says that so many rows of the matrix were read here and there.
 
-        The system maps much around each, 250 KB as measured. After `MAX_ROWS_READ` the process gives that memory back:
-        what it needs again is found in the system's memory of files.
+        The system maps much around each, 250 KB as measured. After `MAX_ROWS_READ` the process gives that memory back,
+        unless all of the matrix takes no more than `MAX_MAPPED`: what it needs again is found in the system's memory of
+        files, but mapping it anew costs a turn several milliseconds.
         """
         self._rows_read += rows
-        if self._rows_read >= MAX_ROWS_READ:
+        matrix_nd = self.matrix_nd.half_nd if isinstance(self.matrix_nd, HalfRows) else self.matrix_nd
+        if self._rows_read >= MAX_ROWS_READ and matrix_nd.nbytes > MAX_MAPPED:
             self._rows_read = 0
-            release_rows(self.matrix_nd.half_nd if isinstance(self.matrix_nd, HalfRows) else self.matrix_nd)
+            release_rows(matrix_nd)
 
     def row_of(self, picture_id: str) -> int | None:
         """The row of a picture; None if there is no such picture."""
