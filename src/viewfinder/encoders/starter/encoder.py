@@ -36,6 +36,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+from viewfinder.byte_cache import ByteCache
 from viewfinder.encoders.base import Calibration, Encoded, Pixels, Vocabulary, grid_boxes, unit_rows
 from viewfinder.encoders.onnx import CPU, inference_session
 from viewfinder.encoders.scale import BOX
@@ -47,6 +48,9 @@ from viewfinder.weights import read_list_beside
 NETWORK = Path(__file__).with_name("network.onnx")
 
 RAW_VERSION = "starter-raw-1"
+
+MAX_READ_BYTES = 8 << 20
+"""Memory of sentence vectors of texts: some 4,000."""
 
 SIDE = 224
 """The upright picture is stretched to SIDE x SIDE pixels."""
@@ -339,16 +343,22 @@ class SentenceEncoder:
         self._few: int | None = FEW_TEXTS if is_brief else None
         self._session = _load_sentence_network(is_brief=is_brief)
         self._choosing = Lock()
-        self._cached = lru_cache(maxsize=4096)(self._encode)
+        self._read = ByteCache(MAX_READ_BYTES)
 
     def __call__(self, texts: Sequence[str]) -> Float[np.ndarray, "n names"]:
         """Unit vectors of the texts, each read alone: the 8-bit model's numbers depend on what else is in a batch."""
         if not texts:
             return np.zeros((0, SENTENCE_WIDTH), np.float32)
-        if len(texts) == 1:
-            return self._cached(texts[0])[None]
-        with ThreadPoolExecutor(min(len(texts), count_processors())) as pool:
-            return np.stack(list(pool.map(self._cached, texts)))
+        read = {text: vector_n for text in texts if (vector_n := self._read.get(text)) is not None}
+        new = [text for text in dict.fromkeys(texts) if text not in read]
+        if len(new) > 1:
+            with ThreadPoolExecutor(min(len(new), count_processors())) as pool:
+                read |= zip(new, pool.map(self._encode, new), strict=True)
+        elif new:  # as in most turns: what was said before them is known, and threads would take as long as a look-up
+            read[new[0]] = self._encode(new[0])
+        for text in new:
+            self._read.put(text, read[text])
+        return np.stack([read[text] for text in texts])
 
     @cached_property
     def _known(self) -> dict[str, Float[np.ndarray, " names"]]:
