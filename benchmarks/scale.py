@@ -252,8 +252,9 @@ def kinds(library: Library, captions: Sequence[Sequence[str]], asked: int) -> di
             for which, gallery in (("index", near), ("scan", scan)):
                 asks = questioner if which == "index" else None
                 session = Session(gallery, Composer(), asks, where=where, memo=ByteCache())
-                for turn in script[:-1]:
-                    session.take_turn(turn)
+                for turn in script[:-1]:  # as people do, who see what each turn finds and is asked
+                    session.search(turn)
+                    session.follow_up()
                 hits[which] = note_time(spent[which], session.search, script[-1])
                 if which == "index":
                     note_time(spent["asking"], session.follow_up)

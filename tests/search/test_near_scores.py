@@ -220,3 +220,21 @@ def test_rivals_are_measured_once_over_the_sample(monkeypatch: pytest.MonkeyPatc
         moments = turn_scores.estimate_moments(over, Query((part,)))
         assert moments == pytest.approx((likeness_k.mean(), likeness_k.std()), rel=1e-5)
     assert len(measured) == 1
+
+
+def test_an_answer_is_judged_by_the_scores_of_the_description_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    searched, score_said = list[int](), judging.score_turn
+
+    def count(*given: Any) -> Any:
+        searched.append(1)
+        return score_said(*given)
+
+    monkeypatch.setattr(judging, "score_turn", count)
+    talk = session(near_gallery())
+    described = talk.take(Say("red over blue")).verdict
+    answered = talk.take(Answer(WHICH_TOP, "red")).verdict
+    assert searched == []
+    scanned = session(SCAN)
+    assert [described, answered] == [
+        scanned.take(turn).verdict for turn in (Say("red over blue"), Answer(WHICH_TOP, "red"))
+    ]

@@ -45,7 +45,9 @@ def judge_texts(
     is_many = plain is not None and len(gallery) >= MIN_ESTIMATED
     is_said = not is_many and _is_mean_of(query, texts_md)
     said = _reuse_scores(query, scores, plain) if is_said else None
-    if said is None:
+    if said is not None:
+        _keep_said(gallery, texts, said)
+    else:
         said = _score_said(gallery, texts, texts_md, plain if is_many and _is_words_alone(query) else None)
         if isinstance(said, NearScores) and not len(said.rows_c):  # the shards have just gone
             return None
@@ -80,9 +82,14 @@ def _score_said(
     words = gallery.measures.scale.words
     query = Query((Part("words", 0, "", 1.0, texts_md.mean(axis=0), centred=True, factor=words),))
     said = score_turn(gallery, query) if alike is None else _rescore_best(gallery, query, alike)
+    _keep_said(gallery, texts, said)
+    return said
+
+
+def _keep_said(gallery: Gallery, texts: Sequence[str], said: Scores | NearScores) -> None:
+    """Keeps the scores of what was said for the turns that say nothing new, of a large collection alone."""
     if isinstance(said, NearScores) and not said.missing:
         gallery.memory.put(("said", *texts), replace(said, ids=None))  # no order by id is asked of them
-    return said
 
 
 def _is_words_alone(query: Query) -> bool:
