@@ -392,9 +392,12 @@ def _contrast_sample(
 def fit_query(vectors_kw: Float32[np.ndarray, "k w"], scores_k: Float32[np.ndarray, " k"]) -> Float32[np.ndarray, " w"]:
     """The query whose inner products best approximate scores that are not inner products, high ones most closely.
 
-    Weighted least squares: a picture counts e times as much as one that is one deviation worse.
+    Weighted least squares over the better half: a picture counts e times as much as one that is one deviation worse, so
+    that all of the other half would weigh a sixth, and cost as much again.
     """
     deviation = float(scores_k.std()) or 1.0
+    is_better_k = scores_k >= np.median(scores_k)
+    vectors_kw, scores_k = vectors_kw[is_better_k], scores_k[is_better_k]
     weight_k = np.exp((scores_k - scores_k.max()) / deviation).astype(np.float32)
     weight_k /= weight_k.sum()
     # Apart from their weighted mean, without an array of what is apart: E[v v'] - E[v] E[v]', E[v s] - E[v] E[s].
