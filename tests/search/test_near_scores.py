@@ -13,7 +13,7 @@ from viewfinder.conversation import Answer, Reject, Say, Turn
 from viewfinder.encoders.base import Calibration, Vocabulary
 from viewfinder.evaluation.pictures import Pictures
 from viewfinder.query import Part, Query
-from viewfinder.search import indexed_pictures, judging, samples, scores, turn_scores
+from viewfinder.search import indexed_pictures, judging, parts, samples, scores, turn_scores
 from viewfinder.search.approximate import as_query, build_index
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.index_files import queries_like
@@ -207,11 +207,10 @@ def test_of_equal_candidates_the_first_id_comes_first_wherever_its_row_stands() 
 
 def test_rivals_are_measured_once_over_the_sample(monkeypatch: pytest.MonkeyPatch) -> None:
     over, measured = near_gallery(), list[int]()
-    measure_rivals = turn_scores.measure_rivals
 
     def count(*given: Any) -> np.ndarray:
         measured.append(1)
-        return measure_rivals(*given)
+        return parts.measure_rivals(*given)
 
     monkeypatch.setattr(turn_scores, "measure_rivals", count)
     for name in ("red", "green"):
@@ -223,11 +222,11 @@ def test_rivals_are_measured_once_over_the_sample(monkeypatch: pytest.MonkeyPatc
 
 
 def test_an_answer_is_judged_by_the_scores_of_the_description_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    searched, score_said = list[int](), judging.score_turn
+    searched = list[int]()
 
     def count(*given: Any) -> Any:
         searched.append(1)
-        return score_said(*given)
+        return turn_scores.score_turn(*given)
 
     monkeypatch.setattr(judging, "score_turn", count)
     talk = session(near_gallery())
