@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.search.talks import RED_OVER_BLUE, TALKS, WHICH_TOP, session
-from viewfinder.conversation import Answer, Reject, Say, Turn
+from viewfinder.conversation import Answer, Like, Reject, Say, Turn
 from viewfinder.encoders.base import Calibration, Vocabulary
 from viewfinder.evaluation.pictures import Pictures
 from viewfinder.query import Part, Query
@@ -237,3 +237,23 @@ def test_an_answer_is_judged_by_the_scores_of_the_description_before_it(monkeypa
     assert [described, answered] == [
         scanned.take(turn).verdict for turn in (Say("red over blue"), Answer(WHICH_TOP, "red"))
     ]
+
+
+def test_a_change_that_stays_is_compared_with_all_pictures_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared = list[int]()
+
+    def count(vectors_nd: np.ndarray, *given: Any, **named: Any) -> np.ndarray:
+        compared.append(len(vectors_nd))
+        return parts.contrast_scores(vectors_nd, *given, **named)
+
+    monkeypatch.setattr(scores, "contrast_scores", count)
+    turns = [Say("yellow"), Like("00007", "green"), Say("over blue")]
+    keeps, forgets = pictures().gallery(), pictures().gallery()
+    forgets.memory.limit(0)
+    found = []
+    for over, times in ((keeps, 1), (forgets, 2)):
+        talk = session(over)
+        found.append([[(hit.id, hit.score) for hit in talk.take(turn)] for turn in turns])
+        assert compared.count(COUNT) == times
+        compared.clear()
+    assert found[0] == found[1]

@@ -35,6 +35,8 @@ SAME_SCORES = 1e-9
 SCORED_AT_ONCE = 2048
 """Pictures here and there that are scored at once: their vectors stay in the processor's cache."""
 
+EVERY_ROW = slice(None)
+
 MIN_SORTED = 100
 """Results sorted at once: more than are looked at, as a rule, if nothing is asked."""
 
@@ -185,7 +187,7 @@ def positive_weight(query: Query) -> float:
 
 
 def score_parts(
-    gallery: Gallery, query: Query, rows: Int[np.ndarray, " k"] | slice = slice(None)
+    gallery: Gallery, query: Query, rows: Int[np.ndarray, " k"] | slice = EVERY_ROW
 ) -> Float32[np.ndarray, " k"]:
     """The weighted mean likeness of pictures to the query's parts, in one scan of their vectors."""
     if not isinstance(rows, slice) and len(rows) > SCORED_AT_ONCE:
@@ -198,8 +200,21 @@ def score_parts(
     if plain.centred:
         total_k -= np.float32(plain.centred) * gallery.measures.background_n[rows]
     for part in plain.others:
-        total_k += np.float32(part.weight / positive_weight(query)) * measure_likeness(gallery, part, rows)
+        likeness_k = _measure_all(gallery, part) if rows is EVERY_ROW else measure_likeness(gallery, part, rows)
+        total_k += np.float32(part.weight / positive_weight(query)) * likeness_k
     return total_k
+
+
+def _measure_all(gallery: Gallery, part: Part) -> Float[np.ndarray, " n"]:
+    """`measure_likeness` of all pictures, kept by the gallery if it is a part that takes long.
+
+    It stays a part of the query for turns on end, and of the queries that other systems make of it. Of a collection in
+    half precision it takes megabytes, and is asked of all pictures only for a rank.
+    """
+    if part.kind not in ("vocabulary", "contrast") or isinstance(gallery.snapshot.matrix_nd, HalfRows):
+        return measure_likeness(gallery, part, EVERY_ROW)
+    key = ("likeness", part.kind, mark_arrays(part.vector_d, part.rivals_rd))
+    return gallery.memory.remember(key, lambda: measure_likeness(gallery, part, EVERY_ROW).astype(np.float32))
 
 
 def measure_likeness(
@@ -341,6 +356,13 @@ def _mark_query(query: Query) -> tuple[str, bytes]:
     said = hashlib.blake2b(query.compare.encode(), digest_size=16)
     for part in query.parts:
         said.update(repr((part.kind, part.weight, part.value, part.centred, part.beyond)).encode())
-        for array in (part.vector_d, part.rivals_rd):
-            said.update(b"" if array is None else np.ascontiguousarray(array).tobytes())
+        said.update(mark_arrays(part.vector_d, part.rivals_rd))
     return query.space.name if isinstance(query.space, RegionSpace) else query.space, said.digest()
+
+
+def mark_arrays(*arrays: Float[np.ndarray, ...] | None) -> bytes:
+    """What arrays hold, for use as a key."""
+    said = hashlib.blake2b(digest_size=16)
+    for array in arrays:
+        said.update(b"" if array is None else np.ascontiguousarray(array).tobytes())
+    return said.digest()

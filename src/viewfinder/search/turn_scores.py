@@ -9,7 +9,6 @@ Where actors search, each does so in its part by the same `CandidateSearch`, wit
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Sequence
 from functools import partial
@@ -27,6 +26,7 @@ from viewfinder.search.scores import (
     Scores,
     find_excluded,
     find_rival_temperature,
+    mark_arrays,
     measure_likeness,
     measure_likeness_in_words,
     positive_weight,
@@ -382,10 +382,8 @@ def _contrast_sample(
     """`contrast_scores` of the small sample. The rivals are all colours, say, and the same whichever is asked for."""
     vectors_kd = gallery.measures.samples.vectors_kw[:, : len(asked_d)]
     temperature = find_rival_temperature(gallery)
-    mark = hashlib.blake2b(np.ascontiguousarray(rivals_rd).tobytes(), digest_size=16).digest()
-    whole_k = gallery.memory.remember(
-        ("rivals in the sample", mark), lambda: measure_rivals(vectors_kd, rivals_rd, temperature)
-    )
+    key = ("rivals in the sample", mark_arrays(rivals_rd))
+    whole_k = gallery.memory.remember(key, lambda: measure_rivals(vectors_kd, rivals_rd, temperature))
     return contrast_scores(vectors_kd, asked_d, rivals_rd, temperature=temperature, whole_n=whole_k)
 
 
