@@ -247,7 +247,7 @@ def test_a_change_that_stays_is_compared_with_all_pictures_once(monkeypatch: pyt
         return parts.contrast_scores(vectors_nd, *given, **named)
 
     monkeypatch.setattr(scores, "contrast_scores", count)
-    turns = [Say("yellow"), Like("00007", "green"), Say("over blue")]
+    turns: list[Turn] = [Say("yellow"), Like("00007", "green"), Say("over blue")]
     keeps, forgets = pictures().gallery(), pictures().gallery()
     forgets.memory.limit(0)
     found = []
