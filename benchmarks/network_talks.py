@@ -51,11 +51,11 @@ class NetworkAlone:
         return heard.scores[self.reader.name]
 
 
-def record_talks(fusion: Path, part: Literal["train", "val"]) -> Iterator[Talks]:
+def record_talks(fusion: Path, part: Literal["train", "val"], name: str = TALKS_COLUMN) -> Iterator[Talks]:
     """The dialogues about every kind of garment, with every lead."""
     shipped = TurnNetwork.of(load_system_weights(NETWORK_SYSTEM, None, SHIPPED_NETWORK))
     leads: tuple[Lead, ...] = (Alone(COMPOSER), NetworkAlone(TurnReader(shipped)))
-    for hall in open_halls(TALKS_COLUMN, fusion, part, (COMPOSER,)):
+    for hall in open_halls(name, fusion, part, (COMPOSER,)):
         for lead in leads:
             talks = record_led(hall, lead)
             ends_q = talks.turn_q == talks.turn_q.max()
