@@ -167,7 +167,7 @@ def score_networks(
 # -- what is found
 
 
-FOUND, KEPT, RIGHT = "R@10", "of the family", "right"
+FOUND, OF_FAMILY, RIGHT = "R@10", "of the family", "right"
 """Whether the wanted picture is among the first ten; how many of these are of its family, and how many are right, of as
 many as there are."""
 
@@ -222,7 +222,7 @@ def count_first(
     first_qk = np.argsort(np.where(out_qn, -np.inf, total_qn), axis=1, kind="stable")[:, ::-1][:, :DEPTH]
     family_n = np.array([families[key] for key in keys])
     same_qn = family_n[target_q][:, None] == family_n
-    counted = {FOUND: hits(total_qn, target_q, out_qn), KEPT: share_first(same_qn, first_qk, out_qn)}
+    counted = {FOUND: hits(total_qn, target_q, out_qn), OF_FAMILY: share_first(same_qn, first_qk, out_qn)}
     if rights is not None:
         right_qn = np.array([[key in some for key in keys] for some in rights])
         counted[RIGHT] = share_first(right_qn, first_qk, out_qn)
@@ -254,7 +254,7 @@ def lead_mixed(
                 found[way][seed] += np.load(file).tolist()
             print(MIXED_TALKS, hall.task.name, way, np.mean(found[way], axis=(0, 1)).round(3), flush=True)
     return {
-        way: {metric: np.array(values)[:, :, at] for at, metric in enumerate((FOUND, KEPT))}
+        way: {metric: np.array(values)[:, :, at] for at, metric in enumerate((FOUND, OF_FAMILY))}
         for way, values in found.items()
     }
 
@@ -265,4 +265,4 @@ def hear_end(hall: Hall, dialogue: SearchDialogue, lead: Lead, families: Mapping
     target_q, out_1n = np.array([hall.gallery.row(dialogue.target)]), last.heard.outs[lead.systems[0]][None]
     keys = [Path(one).stem for one in hall.gallery.snapshot.ids]
     counted = count_first(last.total_n[None], target_q, out_1n, keys, families)
-    return float(counted[FOUND][0]), float(counted[KEPT][0])
+    return float(counted[FOUND][0]), float(counted[OF_FAMILY][0])

@@ -107,7 +107,7 @@ FORMS: dict[str, Training] = {
     TALKS: replace(ALL_CAPTIONS, columns=SEVERAL_TURNS),
     LONGER: OF_ONE_KIND,
     LAST_TURN: replace(ALL_CAPTIONS, columns=SEVERAL_TURNS, sizes=replace(SMALL, history=False)),
-    ALL_KINDS: replace(OF_ALL_KINDS, columns=(*SEVERAL_TURNS, *FROM, MIXED_TALKS)),
+    ALL_KINDS: replace(OF_ALL_KINDS, columns=(*SEVERAL_TURNS, *FROM, MIXED_TALKS), seeds=SEEDS[:1]),
     AND_WISHES: OF_ALL_KINDS,
 }
 """Forms that are tried, from the one that network.py chose to the one that is shipped."""
@@ -115,7 +115,10 @@ FORMS: dict[str, Training] = {
 CHOSEN = AND_WISHES
 
 WEIGHTS = (0.0, 0.4, 0.8, 1.6, 2.4, 3.2, 4.8, 6.4)
-"""Nats a deviation that are tried on validation."""
+"""Nats a deviation that are tried on validation with every form."""
+
+CHOSEN_WEIGHTS = WEIGHTS[:6]
+"""Of the chosen form: in dialogues that it leads, too, which take long."""
 
 
 def main() -> None:
@@ -235,13 +238,14 @@ def read_opinions(some: Sequence[Standardised], fusion: Path, part: Part, name: 
 
 def choose(work: Path, fusion: Path, data: Path) -> dict[str, Any]:
     """All forms on validation, and what the chosen one finds there with every weight."""
-    forms = {name: judge_form(name, work, fusion) for name in FORMS}
+    before = read_figures(RESULTS / "network_products.json").get("forms", {})  # what was judged is not judged again
+    forms = {name: before.get(name) or judge_form(name, work, fusion) for name in FORMS}
     gates = read_all_gates(fusion)
     found: dict[str, dict[float, float]] = {}
     for name in list_product_columns(fusion):
         known = [standardise(name, *one, mean_vectors(fusion)) for one in read_column(fusion, "val", name)]
         found[name] = {}
-        for nats in WEIGHTS:
+        for nats in CHOSEN_WEIGHTS:
             some = read_opinions(known, fusion, "val", name, nats)
             hits = [
                 one_gates.hits_with(one, seed, MIN_SHARE)[one.queries.last_q]
@@ -251,13 +255,13 @@ def choose(work: Path, fusion: Path, data: Path) -> dict[str, Any]:
             found[name][nats] = round(float(np.concatenate(hits).mean()), 4)
         print(name, found[name], flush=True)
     reader = TurnReader(load_numpy(CHOSEN, SEEDS[0], work))
-    leads: dict[str, list[Lead]] = {str(nats): [Fused(gates[0], MIN_SHARE, reader, nats)] for nats in WEIGHTS}
+    leads: dict[str, list[Lead]] = {str(nats): [Fused(gates[0], MIN_SHARE, reader, nats)] for nats in CHOSEN_WEIGHTS}
     led = lead_talks(TALKS_COLUMN, fusion, leads, "val")
-    found[TALKS_COLUMN] = {nats: round(float(led[str(nats)][:, :, -1].mean()), 4) for nats in WEIGHTS}
+    found[TALKS_COLUMN] = {nats: round(float(led[str(nats)][:, :, -1].mean()), 4) for nats in CHOSEN_WEIGHTS}
     print(TALKS_COLUMN, found[TALKS_COLUMN], flush=True)
     mixed = choose_mixed(fusion, data, gates, leads)
-    every = [*found.values(), *({nats: mean_of(some[nats]) for nats in WEIGHTS} for some in mixed.values())]
-    mean = {nats: float(np.mean([some[nats] for some in every])) for nats in WEIGHTS}
+    every = [*found.values(), *({nats: mean_of(some[nats]) for nats in CHOSEN_WEIGHTS} for some in mixed.values())]
+    mean = {nats: float(np.mean([some[nats] for some in every])) for nats in CHOSEN_WEIGHTS}
     return {
         "forms": forms,
         "chosen": CHOSEN,
@@ -277,13 +281,13 @@ def choose_mixed(
     for name in RECORDED:
         ways = {
             str(nats): [partial(add_gates, one, name_scores(seed), nats) for seed, one in enumerate(gates)]
-            for nats in WEIGHTS
+            for nats in CHOSEN_WEIGHTS
         }
         counted = find_all(name, "val", fusion, data, ways)
-        found[name] = {nats: average(counted[str(nats)]) for nats in WEIGHTS}
+        found[name] = {nats: average(counted[str(nats)]) for nats in CHOSEN_WEIGHTS}
         print(name, found[name], flush=True)
     led = lead_mixed(fusion, data, leads, "val")
-    found[MIXED_TALKS] = {nats: average(led[str(nats)]) for nats in WEIGHTS}
+    found[MIXED_TALKS] = {nats: average(led[str(nats)]) for nats in CHOSEN_WEIGHTS}
     print(MIXED_TALKS, found[MIXED_TALKS], flush=True)
     return found
 
@@ -376,8 +380,8 @@ def judge_form(name: str, work: Path, fusion: Path) -> dict[str, Any]:
 
     Of dialogues that it leads itself there is no scoring by the systems here: how unlikely the wanted picture is.
     """
-    networks = [load_network(name, seed, work) for seed in SEEDS]
-    gates = read_all_gates(fusion)
+    networks = [load_network(name, seed, work) for seed in FORMS[name].seeds]
+    gates = read_all_gates(fusion)[: len(networks)]
     found: dict[str, Any] = {"numbers": sum(one.numel() for one in networks[0].parameters())}
     for column in FORMS[name].columns:
         if column in MIXED:

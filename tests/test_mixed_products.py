@@ -4,7 +4,7 @@ import random
 
 import numpy as np
 import pytest
-from mixed_products import FOUND, KEPT, RIGHT, count_first, keep_picks
+from mixed_products import FOUND, OF_FAMILY, RIGHT, count_first, keep_picks
 from network_data import Kind, Talks
 from product_wishes import Shop, make_task, make_wish
 
@@ -58,7 +58,7 @@ def test_the_first_pictures_are_counted_as_a_share_of_those_that_could_be_there(
     out_1n = np.array([[False] * 11 + [True]])
     counted = count_first(scores_n[None], np.array([1]), out_1n, keys, families, [frozenset({"1", "2"})])
     assert counted[FOUND].tolist() == [1.0]
-    assert counted[KEPT].tolist() == [3 / 4]
+    assert counted[OF_FAMILY].tolist() == [3 / 4]
     assert counted[RIGHT].tolist() == [1 / 2]
 
 
