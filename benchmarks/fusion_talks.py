@@ -54,9 +54,6 @@ TALKS_COLUMN = "fashioniq: five turns"
 MIXED_TALKS = "mixed: fashioniq, five turns"
 """The same dialogues, searched among the products of all kinds."""
 
-MIXED_TEST = 50
-"""Test dialogues of these about each kind of garment."""
-
 PEOPLE_COLUMN = "photographs: mixed people"
 LED: dict[str, tuple[str, ...]] = {TALKS_COLUMN: ("composer", "fashioniq"), PEOPLE_COLUMN: ("composer",)}
 """Who leads the validation dialogues of these columns."""
@@ -197,10 +194,9 @@ def open_halls(
             yield Hall(known, gallery, retrievers, person, mean_vectors(work), hides_wanted=True)
         return
     test = TESTS[TALKS_COLUMN if name == MIXED_TALKS else name]
-    most = MIXED_TEST if name == MIXED_TALKS else test.limit
     plan = Plan(
         system="composer", data=work / test.data, protocol=test.protocol, task=test.task, split=part,
-        limit={"test": most, "val": LIMITS["val"] // 6, "train": None}[part],
+        limit={"test": test.limit, "val": LIMITS["val"] // 6, "train": None}[part],
         features=work / "features" / test.data,
     )  # fmt: skip
     pictures = load_pictures(plan, encoder, reads_most)

@@ -254,8 +254,11 @@ def choose(work: Path, fusion: Path, data: Path) -> dict[str, Any]:
             ]
             found[name][nats] = round(float(np.concatenate(hits).mean()), 4)
         print(name, found[name], flush=True)
-    reader = TurnReader(load_numpy(CHOSEN, SEEDS[0], work))
-    leads: dict[str, list[Lead]] = {str(nats): [Fused(gates[0], MIN_SHARE, reader, nats)] for nats in CHOSEN_WEIGHTS}
+    readers = [TurnReader(load_numpy(CHOSEN, seed, work)) for seed in SEEDS]
+    leads: dict[str, list[Lead]] = {
+        str(nats): [Fused(one, MIN_SHARE, reader, nats) for one, reader in zip(gates, readers, strict=True)]
+        for nats in CHOSEN_WEIGHTS
+    }
     led = lead_talks(TALKS_COLUMN, fusion, leads, "val")
     found[TALKS_COLUMN] = {nats: round(float(led[str(nats)][:, :, -1].mean()), 4) for nats in CHOSEN_WEIGHTS}
     print(TALKS_COLUMN, found[TALKS_COLUMN], flush=True)
@@ -264,6 +267,7 @@ def choose(work: Path, fusion: Path, data: Path) -> dict[str, Any]:
     mean = {nats: float(np.mean([some[nats] for some in every])) for nats in CHOSEN_WEIGHTS}
     return {
         "forms": forms,
+        "forms, nats among all kinds": {name: judge_among_all(name, work) for name in (LONGER, ALL_KINDS, AND_WISHES)},
         "chosen": CHOSEN,
         "validation": {name: {f"{nats}": hit for nats, hit in some.items()} for name, some in found.items()},
         "mixed": {name: {f"{nats}": some for nats, some in one.items()} for name, one in mixed.items()},
@@ -402,6 +406,17 @@ def judge_form(name: str, work: Path, fusion: Path) -> dict[str, Any]:
         }
     print(name, found, flush=True)
     return found
+
+
+def judge_among_all(name: str, work: Path) -> dict[str, float]:
+    """How unlikely the wanted picture is by a form alone among the validation products of all kinds, by column."""
+    networks = [load_network(name, seed, work) for seed in FORMS[name].seeds]
+    return {
+        column: round(
+            float(np.mean([judge(one, some) for one in networks for some in read_kept(work, "val", column)])), 4
+        )
+        for column in MIXED
+    }
 
 
 # -- the package

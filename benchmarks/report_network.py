@@ -26,6 +26,7 @@ def products_parts(found: dict[str, Any]) -> dict[str, list[str]]:
     """All forms of the network for products, and the weights of the one that is shipped, on validation."""
     return {
         "network-forms": forms_table(found["forms"]),
+        "network-forms-mixed": nats_table(found["forms, nats among all kinds"]),
         "network-weights": weights_table(found["validation"], found["mixed"], found["mean"]),
         "network-products-machine": [machine_line(found["machine"])],
     }
@@ -46,6 +47,15 @@ def forms_table(forms: Mapping[str, Any]) -> list[str]:
     ]
     head = ["form", "numbers", *(f"{name}, nats" for name in columns), *(f"{name}, R@10" for name in found)]
     return format_table(head, lines)
+
+
+def nats_table(forms: Mapping[str, Mapping[str, float]]) -> list[str]:
+    """A line for each form: how unlikely the wanted picture is among products of all kinds."""
+    columns = list(next(iter(forms.values())))
+    lines = [
+        [form.removeprefix("products: "), *(f"{one[name]:.2f}" for name in columns)] for form, one in forms.items()
+    ]
+    return format_table(["nats", *columns], lines)
 
 
 def weights_table(
