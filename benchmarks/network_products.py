@@ -6,8 +6,10 @@
 network.py found that a network that has learnt from relative captions of products adds to what `one` finds. Here
 are simpler forms of it, with one vector, which a query of the engine can hold; they have learnt from all training
 captions of Fashion IQ's and CIRR's kind, from MAI's sessions and from Fashion IQ's talks of five turns, about training
-pictures alone. The turns that they have learnt from are pictures that are picked, so of other turns they say nothing.
-fusion.py measures `one` with the form and the weight that validation has chosen (results/network_products.json).
+pictures alone; the last ones also among the products of all kinds, and from wishes about these (mixed_products.py). The
+turns that they have learnt from are pictures that are picked, so of other turns they say nothing. fusion.py measures
+`one` with the form and the weight that validation has chosen (results/network_products.json); what it finds and keeps
+to among products of all kinds is in results/mixed_products.json.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 The composer leads them, and so does the network in the package, which shows pictures of the kind that a network will
 have to do with. When the talks of the shipped network were recorded, that was one that had learnt from single turns and
-read the last turn alone; recorded again, they are led by the shipped one.
+read the last turn alone, and when those among products of all kinds were, one that had learnt among one kind at a time;
+recorded again, they are led by the shipped one.
 """
 
 from __future__ import annotations
