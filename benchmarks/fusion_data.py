@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
@@ -231,24 +231,30 @@ def score_columns(work: Path, data: Path, parts: Sequence[Part], names: Sequence
             if all((home / f"{system}.done").is_file() for system in SYSTEMS):
                 continue
             tasks, plan = read_tasks_of(name, part, work, data)
-            for system in SYSTEMS:
-                if (home / f"{system}.done").is_file():
-                    continue
-                if reuse_scores(home, name, system):
-                    continue
-                retriever = force_pictures(load_system(system))
-                pictures = load_pictures(plan, encoder, retriever)
-                for number, task in enumerate(tasks):
-                    known = without_shown(match_pictures(task, pictures, plan.limit))
-                    place = home / str(number)
-                    place.mkdir(parents=True, exist_ok=True)
-                    gallery = pictures.gallery(tuple(known.pictures()), known.captions if plan.captions else None)
-                    if not (place / "about.npz").is_file():
-                        write_about(place, known, gallery, captions=plan.captions and bool(known.captions))
-                    scored = score_task(known, gallery, retriever)
-                    write_scores(place, system, scored)
-                    print(part, name, number, system, scored.scores_qn.shape, f"{scored.ms_a_turn:.1f} ms", flush=True)
-                (home / f"{system}.done").touch()
+            score_systems(f"{part} {name}", home, tasks, plan, encoder, partial(reuse_scores, home, name))
+
+
+def score_systems(
+    title: str, home: Path, tasks: Sequence[Task], plan: Plan, encoder: RememberingEncoder,
+    reuse: Callable[[str], bool] = lambda system: False,
+) -> None:  # fmt: skip
+    """Scores the tasks of a column by all systems, as far as that is not done; `reuse` takes scores from elsewhere."""
+    for system in SYSTEMS:
+        if (home / f"{system}.done").is_file() or reuse(system):
+            continue
+        retriever = force_pictures(load_system(system))
+        pictures = load_pictures(plan, encoder, retriever)
+        for number, task in enumerate(tasks):
+            known = without_shown(match_pictures(task, pictures, plan.limit))
+            place = home / str(number)
+            place.mkdir(parents=True, exist_ok=True)
+            gallery = pictures.gallery(tuple(known.pictures()), known.captions if plan.captions else None)
+            if not (place / "about.npz").is_file():
+                write_about(place, known, gallery, captions=plan.captions and bool(known.captions))
+            scored = score_task(known, gallery, retriever)
+            write_scores(place, system, scored)
+            print(title, number, system, scored.scores_qn.shape, f"{scored.ms_a_turn:.1f} ms", flush=True)
+        (home / f"{system}.done").touch()
 
 
 def reuse_scores(home: Path, name: str, system: str) -> bool:

@@ -33,6 +33,7 @@ from side_by_side import TESTS, folder_name
 from turn_reader import TurnReader, deviate
 
 from viewfinder.conversation import Conversation, Turn
+from viewfinder.data.splits import split_of
 from viewfinder.evaluation import Plan, Task
 from viewfinder.evaluation.evaluate import choose_speaker, load_tasks, load_user_of_plan
 from viewfinder.evaluation.pictures import load_pictures, match_pictures
@@ -50,6 +51,9 @@ from viewfinder.users import SimulatedUser, SpeakingStyle, photo_person, read_an
 from viewfinder.users.base import Screen
 
 TALKS_COLUMN = "fashioniq: five turns"
+MIXED_TALKS = "mixed: fashioniq, five turns"
+"""The same dialogues, searched among the products of all kinds."""
+
 PEOPLE_COLUMN = "photographs: mixed people"
 LED: dict[str, tuple[str, ...]] = {TALKS_COLUMN: ("composer", "fashioniq"), PEOPLE_COLUMN: ("composer",)}
 """Who leads the validation dialogues of these columns."""
@@ -189,7 +193,7 @@ def open_halls(
             gallery = pictures.gallery(known.gallery)
             yield Hall(known, gallery, retrievers, person, mean_vectors(work), hides_wanted=True)
         return
-    test = TESTS[name]
+    test = TESTS[TALKS_COLUMN if name == MIXED_TALKS else name]
     plan = Plan(
         system="composer", data=work / test.data, protocol=test.protocol, task=test.task, split=part,
         limit={"test": test.limit, "val": LIMITS["val"] // 6, "train": None}[part],
@@ -200,6 +204,8 @@ def open_halls(
         speaker = choose_speaker(task, plan, load_user_of_plan(plan, encoder))
         known = draw_first_pictures(match_pictures(task, pictures, plan.limit), plan.seed)
         assert speaker is not None, "nothing is recorded"
+        if name == MIXED_TALKS:
+            known = replace(known, gallery=tuple(key for key in pictures.keys if split_of(key) == part))
         yield Hall(known, pictures.gallery(known.gallery), retrievers, speaker, mean_vectors(work))
 
 

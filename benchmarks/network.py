@@ -45,7 +45,7 @@ class Training:
     """What a network learns from: whose conversations, which share of them, for how many steps.
 
     `products`: and from relative captions of products (network_columns.py), of these `columns`; `kept`: the folder that
-    they are in.
+    they are in. `negatives`: of a larger gallery, so many pictures are drawn anew at every step; None: all.
     """
 
     sizes: Sizes = field(default_factory=Sizes)
@@ -54,6 +54,7 @@ class Training:
     products: bool = False
     kept: str = "learnt"
     columns: tuple[str, ...] = LEARNT
+    negatives: int | None = None
     steps: int = FEW_STEPS
     seeds: tuple[int, ...] = (0,)
 
@@ -130,7 +131,10 @@ def train(name: str, seed: int, work: Path, training: Training) -> None:
                 best = held_mean, {key: value.clone() for key, value in averaged.state_dict().items()}
         talks, dialogues = halls[random.choice(len(halls), p=chance_h / chance_h.sum())]
         network.train()
-        loss = loss_of(network, talks, np.sort(random.choice(dialogues, min(BATCH, len(dialogues)), replace=False)))
+        chosen, pictures = np.sort(random.choice(dialogues, min(BATCH, len(dialogues)), replace=False)), None
+        if training.negatives is not None and training.negatives < len(talks.pictures_nd):
+            pictures = random.choice(len(talks.pictures_nd), training.negatives, replace=False)
+        loss = loss_of(network, talks, chosen, pictures)
         optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)

@@ -57,12 +57,17 @@ def make_columns(data: Path, work: Path, fusion: Path) -> None:
 
 def read_training_tasks(name: str, fusion: Path, encoder: RememberingEncoder) -> tuple[Pictures, list[Task]]:
     """The training dialogues of a column, and their pictures."""
+    plan = plan_training(name, fusion)
+    return load_pictures(plan, encoder, load_system("composer")), load_tasks(plan)
+
+
+def plan_training(name: str, fusion: Path) -> Plan:
+    """What reads the training dialogues of a column."""
     test = COLUMNS[name].test
-    plan = Plan(
+    return Plan(
         system="composer", data=fusion / test.data, protocol=test.protocol, task=test.task, split="train",
         features=fusion / "features" / test.data,
     )  # fmt: skip
-    return load_pictures(plan, encoder, load_system("composer")), load_tasks(plan)
 
 
 def keep(home: Path, some: Sequence[Talks]) -> None:

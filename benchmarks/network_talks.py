@@ -2,7 +2,8 @@
 
 The composer leads them, and so does the network in the package, which shows pictures of the kind that a network will
 have to do with. When the talks of the shipped network were recorded, that was one that had learnt from single turns and
-read the last turn alone; recorded again, they are led by the shipped one.
+read the last turn alone, and when those among products of all kinds were, one that had learnt among one kind at a time;
+recorded again, they are led by the shipped one.
 """
 
 from __future__ import annotations
@@ -51,11 +52,11 @@ class NetworkAlone:
         return heard.scores[self.reader.name]
 
 
-def record_talks(fusion: Path, part: Literal["train", "val"]) -> Iterator[Talks]:
+def record_talks(fusion: Path, part: Literal["train", "val"], name: str = TALKS_COLUMN) -> Iterator[Talks]:
     """The dialogues about every kind of garment, with every lead."""
     shipped = TurnNetwork.of(load_system_weights(NETWORK_SYSTEM, None, SHIPPED_NETWORK))
     leads: tuple[Lead, ...] = (Alone(COMPOSER), NetworkAlone(TurnReader(shipped)))
-    for hall in open_halls(TALKS_COLUMN, fusion, part, (COMPOSER,)):
+    for hall in open_halls(name, fusion, part, (COMPOSER,)):
         for lead in leads:
             talks = record_led(hall, lead)
             ends_q = talks.turn_q == talks.turn_q.max()

@@ -1,5 +1,5 @@
-"""docs/systems/one.md: what networks over turns find, from network.json, and how that of products was chosen, from
-network_products.json."""
+"""docs/systems/one.md: what networks over turns find, from network.json; how that of products was chosen, from
+network_products.json; and what it keeps to among products of all kinds, from mixed_products.json."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ def products_parts(found: dict[str, Any]) -> dict[str, list[str]]:
     """All forms of the network for products, and the weights of the one that is shipped, on validation."""
     return {
         "network-forms": forms_table(found["forms"]),
-        "network-weights": weights_table(found["validation"], found["mean"]),
+        "network-forms-mixed": nats_table(found["forms, nats among all kinds"]),
+        "network-weights": weights_table(found["validation"], found["mixed"], found["mean"]),
         "network-products-machine": [machine_line(found["machine"])],
     }
 
@@ -48,10 +49,54 @@ def forms_table(forms: Mapping[str, Any]) -> list[str]:
     return format_table(head, lines)
 
 
-def weights_table(found: Mapping[str, Mapping[str, float]], mean: Mapping[str, float]) -> list[str]:
-    """A line for each column of validation, and the mean."""
-    lines = [[name, *map(format_tenths, some.values())] for name, some in {**found, "mean": mean}.items()]
+def nats_table(forms: Mapping[str, Mapping[str, float]]) -> list[str]:
+    """A line for each form: how unlikely the wanted picture is among products of all kinds."""
+    columns = list(next(iter(forms.values())))
+    lines = [
+        [form.removeprefix("products: "), *(f"{one[name]:.2f}" for name in columns)] for form, one in forms.items()
+    ]
+    return format_table(["nats", *columns], lines)
+
+
+def weights_table(
+    found: Mapping[str, Mapping[str, float]],
+    mixed: Mapping[str, Mapping[str, Mapping[str, float]]],
+    mean: Mapping[str, float],
+) -> list[str]:
+    """A line for each column of validation, for each figure of those among all kinds, and the mean."""
+    shares = {
+        f"{name}, {metric}": {nats: some[metric] for nats, some in by_weight.items()}
+        for name, by_weight in mixed.items()
+        for metric in next(iter(by_weight.values()))
+    }
+    lines = [[name, *map(format_tenths, some.values())] for name, some in {**found, **shares, "mean": mean}.items()]
     return format_table(["nats a deviation", *mean], lines)
+
+
+def mixed_parts(found: Mapping[str, Any]) -> dict[str, list[str]]:
+    """What is found and kept to among products of all kinds, on validation and in the test."""
+    return {
+        **{f"mixed-{part}": mixed_table(columns) for part, columns in found["parts"].items()},
+        "mixed-machine": [machine_line(found["machine"])],
+    }
+
+
+MIXED_WAYS = {
+    "composer": "composer", "one, gates alone": "one, without the turn network",
+    "one, learnt from one kind": "one, the network of before", "one": "one",
+}  # fmt: skip
+"""Ways of mixed_products.json, and what they are called."""
+
+
+def mixed_table(columns: Mapping[str, Any]) -> list[str]:
+    """A line for each figure of a column: all ways, and the interval of what the network gains over that of before."""
+    lines = []
+    for name, one in columns.items():
+        for metric, gained in one["one over one, learnt from one kind"].items():
+            *others, now = (format_tenths(one["ways"][way][metric]["mean"]) for way in MIXED_WAYS)
+            text = f"{now} ({interval_cell(gained)})"
+            lines.append([f"{name}, {metric}", *others, f"**{text}**" if gained["low"] > 0 else text])
+    return format_table(["among products of all kinds", *MIXED_WAYS.values()], lines)
 
 
 def tests_table(found: Mapping[str, Any]) -> list[str]:

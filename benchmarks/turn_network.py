@@ -167,13 +167,19 @@ def score_talks(network: TurnNetwork, talks: Talks, dialogues: Int[np.ndarray, "
     return np.where(out_qn, np.float32(-np.inf), found_qn)
 
 
-def loss_of(network: TurnNetwork, talks: Talks, dialogues: Int[np.ndarray, " b"]) -> Float[Tensor, ""]:
-    """The mean cross entropy of the wanted picture among all of the gallery, over all moments, in nats."""
+def loss_of(
+    network: TurnNetwork, talks: Talks, dialogues: Int[np.ndarray, " b"], others: Int[np.ndarray, " k"] | None = None
+) -> Float[Tensor, ""]:
+    """The mean cross entropy of the wanted picture over all moments, in nats: among all of the gallery, or among these
+    `others` and all that these dialogues look for."""
     batch = make_batch(talks, dialogues)
-    composed_qn = talks.scores_qn[batch.moment_q].astype(np.float32)
-    target_q = torch.from_numpy(talks.target_q[batch.moment_q])
-    out_qn = torch.from_numpy(np.isneginf(composed_qn))
-    out_qn[torch.arange(len(target_q)), target_q] = False
-    composed_qn[np.isneginf(composed_qn)] = 0
-    scores_qn = network(batch, torch.from_numpy(composed_qn), torch.from_numpy(talks.pictures_nd))
-    return functional.cross_entropy(scores_qn.masked_fill(out_qn, -torch.inf), target_q)
+    wanted_q = talks.target_q[batch.moment_q]
+    columns_k = np.arange(len(talks.pictures_nd)) if others is None else np.union1d(others, wanted_q)
+    composed_qk = talks.scores_qn[np.ix_(batch.moment_q, columns_k)].astype(np.float32)
+    target_q = torch.from_numpy(np.searchsorted(columns_k, wanted_q))
+    out_qk = torch.from_numpy(np.isneginf(composed_qk))
+    out_qk[torch.arange(len(target_q)), target_q] = False
+    composed_qk[np.isneginf(composed_qk)] = 0
+    pictures_kd = torch.from_numpy(talks.pictures_nd[columns_k])
+    scores_qk = network(batch, torch.from_numpy(composed_qk), pictures_kd)
+    return functional.cross_entropy(scores_qk.masked_fill(out_qk, -torch.inf), target_q)

@@ -103,3 +103,13 @@ def test_what_is_excluded_stays_so(trained: TurnNetwork) -> None:
     scores_qn[0, :4] = -np.inf
     found_qn = score_talks(trained, replace(talks, scores_qn=scores_qn), np.arange(1))
     assert np.flatnonzero(np.isneginf(found_qn[0])).tolist() == [0, 1, 2, 3]
+
+
+def test_a_loss_among_some_pictures_is_that_of_a_gallery_of_these(trained: TurnNetwork) -> None:
+    talks = replace(make_talks([2, 1]), target_q=np.array([4, 9, 4]))
+    few = np.array([1, 4, 7, 9])
+    few_talks = replace(
+        talks, pictures_nd=talks.pictures_nd[few], scores_qn=talks.scores_qn[:, few], target_q=np.array([1, 3, 1])
+    )
+    among = loss_of(trained, talks, np.arange(2), np.array([1, 7]))  # and what is wanted
+    assert float(among.detach()) == pytest.approx(float(loss_of(trained, few_talks, np.arange(2)).detach()), rel=1e-5)

@@ -1,6 +1,6 @@
 """A network that adds a vector to the composer's query where pictures are picked "but ..."; numpy only.
 
-It has learnt from relative captions of products, and from talks of several (benchmarks/network_products.py;
+It has learnt from relative captions, talks and wishes about products of all kinds (benchmarks/network_products.py;
 `products.safetensors`). The tokens of a turn are the picture that it names, what it says (what it rules out counts as
 its negative), and what the composer makes of all turns so far. A transformer, in which a token sees those of its own
 turn and of earlier ones, reads at the last token what is added to the composer's score `s` of a picture with the vector
