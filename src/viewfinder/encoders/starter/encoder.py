@@ -164,9 +164,11 @@ class Head:
 
     def fingerprint(self) -> str:
         """Eight hexadecimal digits that name this head's numbers."""
+        return self.known_as or self._digest
+
+    @cached_property
+    def _digest(self) -> str:
         digest = hashlib.blake2b(digest_size=4)
-        if self.known_as:
-            return self.known_as
         for name, array in sorted(self._arrays().items()):
             if name.startswith("calibration."):
                 continue
@@ -242,6 +244,18 @@ def load_head(file: Path) -> Head:
     known = {"labels": labels, "lexicon": lexicon, "calibration": calibration}
     temperature = float(metadata.get("bank_temperature", BANK_TEMPERATURE))
     return _from_arrays(arrays, float(metadata["names_mix"]), bank_temperature=temperature, **known)
+
+
+def shipped_head() -> Head:
+    """The head in the package, which is read once: every starter encoder of this process shares it."""
+    with _READING:  # who comes while another thread reads it waits instead of reading it again
+        if not _READ:
+            _READ.append(load_head(SHIPPED_HEAD))
+        return _READ[0]
+
+
+_READING = Lock()
+_READ: list[Head] = []
 
 
 def _read_metadata(file: Path) -> dict[str, str]:
@@ -322,6 +336,14 @@ FEW_TEXTS = 2
 """Texts that the network reads as it lies in its file: preparing it takes as long as reading three so."""
 
 
+class _Heard:
+    """A text that was asked for, and its vector once it has been read."""
+
+    def __init__(self, text: str) -> None:
+        self.reading = Lock()
+        self.vector_d: Float[np.ndarray, " names"] | None = None
+
+
 class SentenceEncoder:
     """Unit sentence vectors: the mean of the token states, as in the training of all-MiniLM-L6-v2.
 
@@ -339,23 +361,27 @@ class SentenceEncoder:
         self._few: int | None = FEW_TEXTS if is_brief else None
         self._session = _load_sentence_network(is_brief=is_brief)
         self._choosing = Lock()
-        self._cached = lru_cache(maxsize=4096)(self._encode)
+        self._heard = lru_cache(maxsize=4096)(_Heard)
 
     def __call__(self, texts: Sequence[str]) -> Float[np.ndarray, "n names"]:
         """Unit vectors of the texts, each read alone: the 8-bit model's numbers depend on what else is in a batch."""
         if not texts:
             return np.zeros((0, SENTENCE_WIDTH), np.float32)
         if len(texts) == 1:
-            return self._cached(texts[0])[None]
+            return self._encode(texts[0])[None]
         with ThreadPoolExecutor(min(len(texts), count_processors())) as pool:
-            return np.stack(list(pool.map(self._cached, texts)))
+            return np.stack(list(pool.map(self._encode, texts)))
 
     @cached_property
     def _known(self) -> dict[str, Float[np.ndarray, " names"]]:
         return read_sentences(SAYINGS)
 
     def _encode(self, text: str) -> Float[np.ndarray, " names"]:
-        return self.compute(text) if (known := self._known.get(text)) is None else known
+        heard = self._heard(text)
+        with heard.reading:  # who asks for a text that another thread reads waits instead of reading it again
+            if heard.vector_d is None:
+                heard.vector_d = self.compute(text) if (known := self._known.get(text)) is None else known
+            return heard.vector_d
 
     def compute(self, text: str) -> Float[np.ndarray, " names"]:
         """The unit vector of a text, read by the network."""
@@ -437,20 +463,21 @@ class StarterEncoder:
     scale = BOX
 
     def __init__(self, head_file: Path | None = None, *, threads: int | None = None) -> None:
-        self._head_file = head_file or SHIPPED_HEAD
+        self._head_file = head_file
         self._threads = threads or count_processors()
         self._one = lru_cache(maxsize=4096)(self._many)
 
     @cached_property
     def head(self) -> Head:
         """The alignment head, read on first use."""
-        return load_head(self._head_file)
+        return shipped_head() if self._head_file is None else load_head(self._head_file)
 
     @cached_property
     def trained_on(self) -> str:
         """The list of the pictures on which the head was fitted (`TrainingList.encode`); "": unknown."""
-        beside = read_list_beside(self._head_file)
-        return _read_metadata(self._head_file).get("trained_on", "") if beside is None else beside.encode()
+        file = self._head_file or SHIPPED_HEAD
+        beside = read_list_beside(file)
+        return _read_metadata(file).get("trained_on", "") if beside is None else beside.encode()
 
     @cached_property
     def network(self) -> Any:
