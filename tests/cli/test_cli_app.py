@@ -152,20 +152,38 @@ def test_a_closed_pipe_ends_the_program_silently(indexed: Path, program: Callabl
     assert process.stderr.read() == ""
 
 
-LATE = (
-    # as the interpreter begins to end, and when it has taken back its handlers: module globals go last
-    "import atexit; atexit.register(os.kill, os.getpid(), signal.SIGINT)",
-    "class Last:\n    def __del__(self, kill=os.kill, pid=os.getpid()): kill(pid, 2)\nlast = Last()",
-)
+ENDING = """
+import atexit, os, signal, sys, threading
+from viewfinder.cli import app
+run = app.run
+def run_late(arguments):
+    {late}
+    return run(arguments)
+app.run = run_late
+app.main()
+"""
 
 
 @pytest.mark.afresh
-@pytest.mark.parametrize("moment", LATE)
-def test_ctrl_c_after_the_last_word_changes_nothing(moment: str) -> None:
-    code = f"import os, signal, sys\n{moment}\nfrom viewfinder.cli import main\nmain()"
+def test_ctrl_c_after_the_last_word_changes_nothing() -> None:
+    code = ENDING.format(late="atexit.register(os.kill, os.getpid(), signal.SIGINT)")
     for arguments, expected in (["--version"], 0), (["fnd"], 2):
         ended = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
         assert (ended.returncode, "Traceback" in ended.stderr or "ignored" in ended.stderr) == (expected, False)
+
+
+@pytest.mark.afresh
+@pytest.mark.parametrize(("debug", "freed"), [("", []), ("1", ["freed"])])
+def test_the_end_waits_for_threads_and_what_is_registered_but_frees_nothing(debug: str, freed: list[str]) -> None:
+    late = (
+        "threading.Thread(target=lambda: (threading.main_thread().join(), print('a thread'))).start()\n"
+        "    atexit.register(print, 'registered')\n"
+        "    app.held = type('Held', (), {'__del__': lambda self, write=os.write: write(1, b'freed')})()"
+    )
+    program = [sys.executable, "-c", ENDING.format(late=late), "fnd"]
+    environment = {**os.environ, "VIEWFINDER_DEBUG": debug}
+    ended = subprocess.run(program, env=environment, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout.splitlines()) == (2, ["a thread", "registered", *freed])
 
 
 def test_the_library_may_come_from_the_environment(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import re
@@ -63,6 +64,21 @@ def test_a_model_that_first_searches_wait_for_is_told(viewfinder: Run, taken: in
     serve = ("serve", "--library", tmp_path / "library", "--port", taken)
     assert "viewfinder: the encoder owner/model is loaded once the server answers" in viewfinder(*serve).err
     assert "owner/model" not in viewfinder(*serve, "--json").err
+
+
+def test_a_server_looks_for_no_garbage_before_it_is_ready(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    usual, found = gc.get_threshold(), list[int]()
+
+    def run_server(*_: object, **__: object) -> int:
+        found.append(gc.get_threshold()[0])
+        return 0
+
+    monkeypatch.setattr(running, "run_server", run_server)
+    try:
+        assert verb.serve_library(tmp_path, ServerSettings(_env_file=None)) == 0
+    finally:
+        gc.set_threshold(*usual)
+    assert found == [verb.OBJECTS_OF_START] and found[0] > running.COLLECT_AFTER[0]
 
 
 def test_a_name_of_no_address_is_refused() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 from viewfinder.library import Library
 from viewfinder.store import checked_files, checksums, growing_arrays
 from viewfinder.store.checked_files import check_waiting, list_damaged, was_checked
-from viewfinder.store.checksums import map_sealed, seal_file
+from viewfinder.store.checksums import find_damage, forget_checksums, map_sealed, record_checksums, seal_file
 from viewfinder.store.growing_arrays import extend_rows, link_rows, map_rows, save_rows
 from viewfinder.testing import load_colour_encoder, tiny_pictures
 
@@ -35,6 +36,9 @@ def forget() -> None:
     checked_files._checked.clear()
     checked_files._asked.clear()
     growing_arrays._verified.clear()
+    checksums._verified.clear()
+    checksums._trusted.clear()
+    checksums._doubted.clear()
 
 
 def damage(file: Path, place: int = 0) -> None:
@@ -174,3 +178,108 @@ def test_a_library_that_is_open_is_opened_anew_when_its_snapshot_is_found_damage
     assert damaged.snapshot.is_damaged
     assert [(hit.path, hit.score) for hit in other.find("red", n=3)] == before
     assert other.gallery() is not damaged and not other.gallery().snapshot.is_damaged
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    """As Lance leaves it: a version, and a file with rows."""
+    for name in ("_versions/1.manifest", "data/a.lance"):
+        (tmp_path / "table" / name).parent.mkdir(parents=True)
+        (tmp_path / "table" / name).write_text(name)
+    record_checksums(tmp_path / "table")
+    return tmp_path / "table"
+
+
+def note_files_read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    read: list[str] = []
+    real = checksums.checksum_file
+
+    def note(file: Path) -> int:
+        read.append(file.name)
+        return real(file)
+
+    monkeypatch.setattr(checksums, "checksum_file", note)
+    return read
+
+
+def test_a_table_is_read_after_it_is_used_by_all_processes_but_the_first(
+    table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = note_files_read(monkeypatch)
+    assert find_damage(table) == read == []  # who wrote it has noted it
+    check_waiting()
+    assert (sorted(read), list_damaged()) == (["1.manifest", "a.lance"], [])
+    find_damage(table)
+    check_waiting()
+    assert len(read) == 2
+    (table / "_checked").unlink()  # of an earlier viewfinder
+    forget()
+    assert (find_damage(table), len(read)) == ([], 4)
+    forget()
+    assert (find_damage(table), len(read)) == ([], 4)
+
+
+def test_damage_to_a_table_that_changed_no_time_is_found_in_the_background_and_then_by_whoever_opens_it(
+    table: Path,
+) -> None:
+    damage(table / "data/a.lance")
+    assert find_damage(table) == []
+    check_waiting()
+    assert list_damaged() == [table / "data/a.lance"]
+    assert find_damage(table) == ["data/a.lance"]
+    forget()
+    assert find_damage(table) == ["data/a.lance"]
+
+
+def test_damage_to_a_table_is_remembered_where_its_note_stays(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError("a disk that may only be read")
+
+    monkeypatch.setattr(checksums, "write_file", refuse)
+    damage(table / "data/a.lance")
+    assert find_damage(table) == []
+    check_waiting()
+    assert (list_damaged(), find_damage(table)) == ([table / "data/a.lance"], ["data/a.lance"])
+
+
+def test_verifying_believes_no_note(table: Path) -> None:
+    damage(table / "data/a.lance")
+    assert find_damage(table) == []
+    assert find_damage(table, everything=True) == ["data/a.lance"]
+
+
+@pytest.mark.parametrize("changed", ["time", "copy"])
+def test_a_file_of_a_table_with_another_time_or_inode_is_read_at_once(
+    changed: str, table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, file = note_files_read(monkeypatch), table / "data/a.lance"
+    if changed == "time":
+        os.utime(file, ns=(1, 1))
+    else:
+        shutil.copy2(file, table / "copy")
+        (table / "copy").replace(file)
+    assert (find_damage(table), read) == ([], ["a.lance"])
+
+
+def test_notes_of_files_that_lance_cleared_away_go_with_their_lines(table: Path) -> None:
+    (table / "data/a.lance").unlink()
+    forget_checksums(table)
+    assert [line.split(" ")[4] for line in (table / "_checked").read_text().splitlines()] == ["_versions/1.manifest"]
+
+
+def test_a_table_that_cannot_be_written_to_is_read_each_time(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (table / "_checked").unlink()
+    (table / "_checked").mkdir()  # root may write everywhere
+    read = note_files_read(monkeypatch)
+    for count in (2, 4):
+        forget()
+        assert (find_damage(table), len(read)) == ([], count)
+
+
+def test_a_line_of_notes_that_was_cut_short_or_changed_counts_for_nothing(
+    table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notes = (table / "_checked").read_text()
+    (table / "_checked").write_text(notes.replace("a.lance", "b.lance")[:-3])
+    read = note_files_read(monkeypatch)
+    assert (find_damage(table), read) == ([], ["a.lance"])

@@ -15,7 +15,7 @@ from typing import Annotated
 
 import typer
 
-from viewfinder.cli.ending import FAILED, INTERRUPTED, WRONG_USE, end_by, is_debugging, report_failure, silence_stdout
+from viewfinder.cli.ending import FAILED, INTERRUPTED, WRONG_USE, Ending, is_debugging, report_failure, silence_stdout
 
 VERBS = {
     "add": "library", "find": "library", "values": "library", "show": "library", "describe": "describe",
@@ -119,14 +119,15 @@ def run(arguments: Sequence[str]) -> int:
 
 def main() -> None:
     """The entry point of the installed program."""
+    ending = Ending()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # file names may hold any bytes
     if not is_debugging():
         warnings.simplefilter("ignore")
-    gc.set_threshold(50_000)  # what is imported stays: looking through it for garbage is a tenth of a cold `find`
+    gc.set_threshold(200_000)  # what is imported stays: looking through it for garbage is a tenth of a cold `find`
     try:
         code = run(sys.argv[1:])
     except KeyboardInterrupt:  # pressed again while the first was being reported
         code = FAILED
-    end_by(code)
+    ending.end_by(code)

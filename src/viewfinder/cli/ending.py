@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import errno
+import logging
 import os
 import signal
 import sys
@@ -162,12 +163,37 @@ def leave_if_waiting(code: int) -> None:
         os._exit(code)
 
 
-def end_by(code: int) -> NoReturn:
-    """Exits with `code`, whatever Ctrl-C does from here on.
+class Ending:
+    """How the process ends: with the code of `end_by`, as soon as all that was registered to run at its end has run.
 
-    While the interpreter still waits for threads, Ctrl-C ends it at once. After that the signal would kill it (Python
-    removes its handlers before it has ended), although all work is done: then Ctrl-C is ignored.
+    From there Python would go on to free object after object and to take libraries down, which after a cold `find`
+    takes a sixth of its time, for memory that the system takes back at once. What is registered runs backwards, so this
+    is made before anything registers something that has to run. With VIEWFINDER_DEBUG Python ends as it always does.
     """
-    signal.signal(signal.SIGINT, lambda number, frame: os._exit(code))
-    atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
-    sys.exit(code)
+
+    def __init__(self) -> None:
+        self._code: int | None = None
+        atexit.register(self._leave)
+
+    def end_by(self, code: int) -> NoReturn:
+        """Exits with `code`, whatever Ctrl-C does from here on.
+
+        While the interpreter still waits for threads, Ctrl-C ends it at once. After that all work is done, and Ctrl-C
+        is ignored.
+        """
+        self._code = code
+        signal.signal(signal.SIGINT, lambda number, frame: os._exit(code))
+        atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
+        sys.exit(code)
+
+    def _leave(self) -> None:
+        """Runs last: threads have ended by then, and what others registered is done."""
+        if self._code is None or is_debugging():
+            return
+        logging.shutdown()
+        try:
+            sys.stdout.flush()
+            sys.stderr.flush()
+        except OSError:  # a full disk; what was to be told on stdout was flushed, and reported, before
+            self._code = self._code or FAILED
+        os._exit(self._code)

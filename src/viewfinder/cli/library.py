@@ -19,11 +19,11 @@ from viewfinder.cli.options import (
     LibraryOption,
     WorkersOption,
     library_folder,
-    load_words_meanwhile,
     open_library,
     option,
     parse_conditions,
     prepare_encoder,
+    read_words_meanwhile,
 )
 from viewfinder.cli.output import (
     count_noun,
@@ -288,10 +288,11 @@ def find(
     for_programs = {"--json": as_json, "--paths": paths, "--null": null}
     show = choose_show(pictures, refused=next((name for name, given in for_programs.items() if given), None))
     filters = parse_conditions(where or ())
-    load_words_meanwhile(library)
+    said = " ".join(text or ())
+    read_words_meanwhile(library, said)
     collection = open_library(library)
     prepare_encoder(collection, shown=not as_json)
-    hits = collection.find(" ".join(text or ()), n, like=like, where=filters, without=without, fold=not all_pictures)
+    hits = collection.find(said, n, like=like, where=filters, without=without, fold=not all_pictures)
     if as_json:
         print_json(hits.to_json())
     elif paths or null:

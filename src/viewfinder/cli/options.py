@@ -79,24 +79,29 @@ def open_library(named: Path | None) -> Library:
     return Library.open(library_folder(named), create=False)
 
 
-def load_words_meanwhile(library: Path | None) -> Thread:
-    """Loads the network that reads words in a thread, while this one imports what searching needs.
+def read_words_meanwhile(library: Path | None, text: str) -> Thread:
+    """Reads a text in a thread, and all that this needs, while this one imports what else searching does.
 
-    It takes a fifth of a first search, and none of the interpreter. Only that of the encoder in the box is loaded so,
-    and only for a library of it. What fails here fails again, and is told, where the network is needed.
+    It takes a fifth of a first search, and little of it the interpreter. Only the encoder in the box is loaded so, and
+    only for a library of it. What fails here fails again, and is told, where it is needed. The search may come to read
+    something else, where the text says more than what to look for; then this was for nothing.
     """
 
-    def load() -> None:
+    def read() -> None:
         with suppress(Exception):
             settings = json.loads((library_folder(library) / "library.json").read_text(encoding="utf-8"))
             if settings["encoder"] == "starter":
-                from viewfinder.encoders.starter.encoder import sentence_encoder
+                from viewfinder.encoders.starter.encoder import sentence_encoder, shipped_head
 
-                sentence_encoder(is_brief=True)
+                sentences = sentence_encoder(is_brief=True)
+                if settings["head"] is None:
+                    shipped_head().fingerprint()
+                if text.strip():
+                    sentences([text])
 
-    loading = Thread(target=load)
-    loading.start()
-    return loading
+    reading = Thread(target=read)
+    reading.start()
+    return reading
 
 
 def take_vectors(

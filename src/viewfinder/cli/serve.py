@@ -4,6 +4,7 @@ which a person accepts, rejects or rewrites constructed dialogues.
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -78,6 +79,11 @@ def serve(
     return serve_library(folder, settings, as_json=as_json)
 
 
+OBJECTS_OF_START = 5_000_000
+"""More objects than a server makes before it is ready: what it imports stays, and to look through it for garbage was a
+twelfth of its start. A server that is ready collects (`running.COLLECT_AFTER`)."""
+
+
 def find_place_for_library(folder: Path, *, is_named: bool, as_json: bool) -> Path:
     """Where an empty library is to be made, since there is none to serve: at a terminal the user is asked.
 
@@ -118,6 +124,7 @@ def check_place(folder: Path) -> Path:
 
 def serve_library(folder: Path, settings: ServerSettings, *, as_json: bool = False) -> int:
     """Serves until it is stopped, and says where."""
+    gc.set_threshold(OBJECTS_OF_START)
     from viewfinder.server.running import run_server
     from viewfinder.server.workers import run_workers
 

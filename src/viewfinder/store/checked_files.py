@@ -7,11 +7,14 @@ Whoever has compared the checksums of such a file leaves a note beside it:
 Who finds the file and its checksums as the note says uses it at once, and reads it once more in the background, one
 file after the other: a disk may have lost bytes and changed no time. If it did, the note goes, and `list_damaged`
 tells, so that what was opened is opened anew: then all is read, and the damage is found as where there is no note.
+
+Lance's files are noted in a list of their table instead (`checksums`).
 """
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import threading
 from collections import deque
@@ -43,22 +46,27 @@ def was_checked(file: Path, checksums: Sequence[int], check: Callable[[], bool])
     If that was another process, `check` is called in the background: it reads the file and returns whether it is whole.
     Raises OSError.
     """
-    mark, said = _mark(file), tuple(checksums)
+    mark, said = mark_status(file.stat()), tuple(checksums)
     if (mark, said) in _checked:
         return True
     if mark[1] < NOTED_FROM or not _has_note(file, mark, said):
         return False
+    read_later(file, mark, said, check)
+    return True
+
+
+def read_later(file: Path, mark: Mark, checksums: Sequence[int], check: Callable[[], bool]) -> None:
+    """Calls `check` in the background: it reads a file that is used already, and returns whether it is whole."""
     with _lock:
         if mark[0] not in _asked:  # once, also where rows are appended every minute
             _asked.add(mark[0])
-            _waiting.append((file, mark, said, check))
+            _waiting.append((file, mark, tuple(checksums), check))
             _start_reading()
-    return True
 
 
 def note_checked(file: Path, checksums: Sequence[int]) -> None:
     """Notes that the checksums of a file were compared just now, or computed of what it holds. Raises OSError."""
-    mark, said = _mark(file), tuple(checksums)
+    mark, said = mark_status(file.stat()), tuple(checksums)
     _checked.add((mark, said))
     if mark[1] >= NOTED_FROM and not _has_note(file, mark, said):
         with suppress(OSError):  # a folder that cannot be written to: it is read each time
@@ -87,7 +95,7 @@ def check_waiting() -> None:
             file, mark, said, check = _waiting.popleft()
         with suppress(OSError):  # gone, or replaced: whoever opens it next checks it
             is_whole = check()
-            if _mark(file) != mark:
+            if mark_status(file.stat()) != mark:
                 continue
             if is_whole:
                 _checked.add((mark, said))
@@ -108,8 +116,8 @@ def _start_reading() -> None:
         _reader[0].start()
 
 
-def _mark(file: Path) -> Mark:
-    status = file.stat()
+def mark_status(status: os.stat_result) -> Mark:
+    """What tells whether a file was replaced or written to since."""
     return status.st_ino, status.st_size, status.st_mtime_ns
 
 

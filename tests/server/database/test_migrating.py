@@ -8,10 +8,11 @@ import pytest
 from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import Column, Connection, Integer, MetaData, Table, inspect
+from alembic.script import ScriptDirectory
+from sqlalchemy import Column, Connection, Integer, MetaData, Table, inspect, text
 
 from viewfinder.server.database import Database, TokenRow, TokenRows
-from viewfinder.server.database.engine import alembic_config, upgrade_schema
+from viewfinder.server.database.engine import alembic_config, find_newest_step, has_newest_schema, upgrade_schema
 from viewfinder.server.database.tables import METADATA
 
 
@@ -64,3 +65,17 @@ def test_a_step_that_fails_halfway_leaves_everything_as_it_was(database: Databas
         command.downgrade(alembic_config(connection), "base")
         raise RuntimeError
     assert [row.name for row in TokenRows(database).all()] == ["t"]
+
+
+def test_a_schema_has_the_newest_step_unless_one_is_missing_or_unknown(database: Database) -> None:
+    with database.writing() as connection:
+        assert ScriptDirectory.from_config(alembic_config(connection)).get_heads() == [find_newest_step()]
+        assert has_newest_schema(connection)
+        command.downgrade(alembic_config(connection), "-1")
+        assert not has_newest_schema(connection)
+        upgrade_schema(connection)
+        assert has_newest_schema(connection)
+        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+        assert not has_newest_schema(connection)
+        connection.execute(text("DROP TABLE alembic_version"))
+        assert not has_newest_schema(connection)

@@ -36,7 +36,6 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from viewfinder.byte_cache import ByteCache
 from viewfinder.encoders.base import Calibration, Encoded, Pixels, Vocabulary, grid_boxes, unit_rows
 from viewfinder.encoders.onnx import CPU, inference_session
 from viewfinder.encoders.scale import BOX
@@ -48,9 +47,6 @@ from viewfinder.weights import read_list_beside
 NETWORK = Path(__file__).with_name("network.onnx")
 
 RAW_VERSION = "starter-raw-1"
-
-MAX_READ_BYTES = 8 << 20
-"""Memory of sentence vectors of texts: some 4,000."""
 
 SIDE = 224
 """The upright picture is stretched to SIDE x SIDE pixels."""
@@ -168,9 +164,11 @@ class Head:
 
     def fingerprint(self) -> str:
         """Eight hexadecimal digits that name this head's numbers."""
+        return self.known_as or self._digest
+
+    @cached_property
+    def _digest(self) -> str:
         digest = hashlib.blake2b(digest_size=4)
-        if self.known_as:
-            return self.known_as
         for name, array in sorted(self._arrays().items()):
             if name.startswith("calibration."):
                 continue
@@ -246,6 +244,18 @@ def load_head(file: Path) -> Head:
     known = {"labels": labels, "lexicon": lexicon, "calibration": calibration}
     temperature = float(metadata.get("bank_temperature", BANK_TEMPERATURE))
     return _from_arrays(arrays, float(metadata["names_mix"]), bank_temperature=temperature, **known)
+
+
+def shipped_head() -> Head:
+    """The head in the package, which is read once: every starter encoder of this process shares it."""
+    with _READING:  # who comes while another thread reads it waits instead of reading it again
+        if not _READ:
+            _READ.append(load_head(SHIPPED_HEAD))
+        return _READ[0]
+
+
+_READING = Lock()
+_READ: list[Head] = []
 
 
 def _read_metadata(file: Path) -> dict[str, str]:
@@ -326,6 +336,14 @@ FEW_TEXTS = 2
 """Texts that the network reads as it lies in its file: preparing it takes as long as reading three so."""
 
 
+class _Heard:
+    """A text that was asked for, and its vector once it has been read."""
+
+    def __init__(self, text: str) -> None:
+        self.reading = Lock()
+        self.vector_d: Float[np.ndarray, " names"] | None = None
+
+
 class SentenceEncoder:
     """Unit sentence vectors: the mean of the token states, as in the training of all-MiniLM-L6-v2.
 
@@ -343,29 +361,28 @@ class SentenceEncoder:
         self._few: int | None = FEW_TEXTS if is_brief else None
         self._session = _load_sentence_network(is_brief=is_brief)
         self._choosing = Lock()
-        self._read = ByteCache(MAX_READ_BYTES)
+        self._heard = lru_cache(maxsize=4096)(_Heard)
 
     def __call__(self, texts: Sequence[str]) -> Float[np.ndarray, "n names"]:
         """Unit vectors of the texts, each read alone: the 8-bit model's numbers depend on what else is in a batch."""
         if not texts:
             return np.zeros((0, SENTENCE_WIDTH), np.float32)
-        read = {text: vector_n for text in texts if (vector_n := self._read.get(text)) is not None}
-        new = [text for text in dict.fromkeys(texts) if text not in read]
-        if len(new) > 1:
+        new = [text for text in dict.fromkeys(texts) if self._heard(text).vector_d is None]
+        if len(new) > 1:  # in most turns one: what was said before is known, and starting threads takes longer
             with ThreadPoolExecutor(min(len(new), count_processors())) as pool:
-                read |= zip(new, pool.map(self._encode, new), strict=True)
-        elif new:  # as in most turns: what was said before them is known, and threads would take as long as a look-up
-            read[new[0]] = self._encode(new[0])
-        for text in new:
-            self._read.put(text, read[text])
-        return np.stack([read[text] for text in texts])
+                list(pool.map(self._encode, new))
+        return np.stack([self._encode(text) for text in texts])
 
     @cached_property
     def _known(self) -> dict[str, Float[np.ndarray, " names"]]:
         return read_sentences(SAYINGS)
 
     def _encode(self, text: str) -> Float[np.ndarray, " names"]:
-        return self.compute(text) if (known := self._known.get(text)) is None else known
+        heard = self._heard(text)
+        with heard.reading:  # who asks for a text that another thread reads waits instead of reading it again
+            if heard.vector_d is None:
+                heard.vector_d = self.compute(text) if (known := self._known.get(text)) is None else known
+            return heard.vector_d
 
     def compute(self, text: str) -> Float[np.ndarray, " names"]:
         """The unit vector of a text, read by the network."""
@@ -447,20 +464,21 @@ class StarterEncoder:
     scale = BOX
 
     def __init__(self, head_file: Path | None = None, *, threads: int | None = None) -> None:
-        self._head_file = head_file or SHIPPED_HEAD
+        self._head_file = head_file
         self._threads = threads or count_processors()
         self._one = lru_cache(maxsize=4096)(self._many)
 
     @cached_property
     def head(self) -> Head:
         """The alignment head, read on first use."""
-        return load_head(self._head_file)
+        return shipped_head() if self._head_file is None else load_head(self._head_file)
 
     @cached_property
     def trained_on(self) -> str:
         """The list of the pictures on which the head was fitted (`TrainingList.encode`); "": unknown."""
-        beside = read_list_beside(self._head_file)
-        return _read_metadata(self._head_file).get("trained_on", "") if beside is None else beside.encode()
+        file = self._head_file or SHIPPED_HEAD
+        beside = read_list_beside(file)
+        return _read_metadata(file).get("trained_on", "") if beside is None else beside.encode()
 
     @cached_property
     def network(self) -> Any:

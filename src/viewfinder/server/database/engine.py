@@ -31,6 +31,7 @@ from sqlalchemy import (
     Table,
     create_engine,
     event,
+    inspect,
     make_url,
     select,
     text,
@@ -47,6 +48,9 @@ if TYPE_CHECKING:
 _LOCK = 0x766965776669  # "viewfi": one number that all servers of a PostgreSQL database know
 
 
+MIGRATIONS = Path(__file__).parent / "migrations"
+
+
 class UnknownRevision(Exception):
     """The schema has a step that is not here: it was made by a later version."""
 
@@ -57,6 +61,8 @@ def upgrade_schema(connection: Connection, to: str = "head") -> None:
     Raises:
         UnknownRevision: the schema is newer than this program.
     """
+    if to == "head" and has_newest_schema(connection):
+        return  # nearly always: and alembic is a twentieth of what a server imports before its first page
     from alembic import command
     from alembic.migration import MigrationContext
     from alembic.script import ScriptDirectory
@@ -71,13 +77,29 @@ def upgrade_schema(connection: Connection, to: str = "head") -> None:
     command.upgrade(config, to)
 
 
+def has_newest_schema(connection: Connection) -> bool:
+    """Whether the newest step that is here was the last one done, by what alembic keeps in the database."""
+    if not inspect(connection).has_table("alembic_version"):
+        return False
+    done = list(connection.scalars(text("SELECT version_num FROM alembic_version")))
+    return done == [find_newest_step()]
+
+
+def find_newest_step() -> str:
+    """The revision of the newest file of `migrations/versions`: their names begin with it.
+
+    >>> find_newest_step() > "0001"
+    True
+    """
+    return max(file.name for file in (MIGRATIONS / "versions").glob("[0-9]*_*.py")).partition("_")[0]
+
+
 def alembic_config(connection: Connection) -> Config:
     """The configuration of alembic, in place of an alembic.ini."""
     from alembic.config import Config
 
     config = Config(attributes={"connection": connection})
-    folder = Path(__file__).parent / "migrations"
-    config.set_main_option("script_location", str(folder).replace("%", "%%"))
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     config.set_main_option("path_separator", "os")
     return config
 
