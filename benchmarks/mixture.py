@@ -64,9 +64,6 @@ STEPS = ("make", "train", "score", "report")
 SEED = 0
 BEST = "best.safetensors"
 
-MIXED = "instruction.mixture={tchat=1.0, ichat=1.0, mchat=1.0, visual=1.0, edits=1.0, requests=1.0}"
-"""Of ChatSearcher's examples: all kinds alike."""
-
 Columns = dict[str, Float[np.ndarray, " c"]]
 
 
@@ -89,28 +86,44 @@ WORDS = "a picked picture as the words that describe it, then what is said of it
 PAIRS = "a sentence without a picture as a description"
 RECIPES = {
     "chatir": Recipe(
-        "lab", ("training.epochs=4", "training.learning_rate=5e-4"), patch_chatir,
+        "lab",
+        ("training.epochs=4", "training.learning_rate=5e-4"),
+        patch_chatir,
         f"the first sentence as a caption, then rounds; {WORDS}",
     ),
     "drilldown": Recipe(
-        "modern", ("turns=5", "training.epochs=2", "training.learning_rate=1e-3"), patch_drilldown,
+        "modern",
+        ("turns=5", "training.epochs=2", "training.validate_epochs=1", "training.learning_rate=1e-3"),
+        patch_drilldown,
         f"an answer as a sentence; {WORDS}",
     ),
     "fashioniq": Recipe(
-        "modern", ("training.epochs=2", "training.learning_rate=5e-4", f"simulator='{CAPTIONER}'"), patch_fashioniq,
+        "modern",
+        ("training.steps=400", "training.validate_steps=100", "training.learning_rate=5e-4"),
+        patch_fashioniq,
         f"a picked picture with what is said of it, one turn at a time, and then its simulated user; {PAIRS}",
         wider=True,
     ),
     "chatsearcher": Recipe(
         "modern",
-        ("instruction.lessons=16000", "instruction.training.learning_rate=5e-4", "comparison=none", MIXED),
-        patch_chatsearcher, "all turns as they are, with pictures and questions",
+        (
+            "comparison=none",
+            "instruction.lessons=16000",
+            "instruction.training.validate_steps=250",
+            "instruction.training.learning_rate=5e-4",
+            "instruction.mixture={tchat=1.0, ichat=1.0, mchat=1.0, visual=1.0, edits=1.0, requests=1.0}",
+        ),
+        patch_chatsearcher,
+        "all turns as they are, with pictures and questions",
     ),
     "mai": Recipe(
-        "modern", ("training.epochs=1", "training.learning_rate=5e-4"), patch_mai,
-        f"all turns as they are, of long dialogues five; {PAIRS}, of a picture of zeros", wider=True,
+        "modern",
+        ("training.steps=600", "training.validate_steps=200", "training.learning_rate=5e-4"),
+        patch_mai,
+        f"all turns as they are, of long dialogues five; {PAIRS}, of a picture of zeros",
+        wider=True,
     ),
-}  # fmt: skip
+}
 """In the order of their cost."""
 
 
@@ -145,10 +158,11 @@ def train(system: str, work: Path) -> None:
     shipped = import_module(f"viewfinder.retrievers.{system}.retriever").SHIPPED
     retriever = load_system(system)
     mixture: Mixture = {"train": read_lessons(work, "train"), "val": read_lessons(work, "val")}
+    simulator = (f"simulator='{CAPTIONER}'",) if system == "fashioniq" else ()
     plan = TrainPlan(
         system=system, data=(work / SCENES,), preset=recipe.preset, out=out, encoder=StarterEncoder(), resume=True,
-        overrides=recipe.settings, seed=SEED, features=work / "features", start=shipped, shown=False, tensorboard=False,
-        notify=partial(print, flush=True),
+        overrides=(*recipe.settings, *simulator), seed=SEED, features=work / "features", start=shipped,
+        shown=False, tensorboard=False, notify=partial(print, flush=True),
     )  # fmt: skip
     if recipe.wider:
         plan = replace(plan, start=widen_vocabulary(shipped, mixture, work / f"start-{system}.safetensors"))
