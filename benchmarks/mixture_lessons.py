@@ -55,7 +55,7 @@ TRANSACTIONS = 1200
 MOST_VALIDATED = 150
 """Validation dialogues of a kind, evenly."""
 
-MOST_SENTENCES = 12
+MOST_SENTENCES = 6
 """Descriptions of one scene that a dialogue draws from."""
 
 PRODUCTS, CIRR, SCENES, EDITS = "products", "cirr", "scenes", "edits"
