@@ -398,18 +398,15 @@ class MixedSampler:
     words_nl: Tensor
     first_s: np.ndarray  # of each dialogue, its first text
     captions_nl: Tensor
+    recall_sl: Tensor  # no caption is recalled as a text: zeros
 
     @classmethod
     def of(cls, some: MixedTransactions, words: Callable[[Sequence[str]], Tensor]) -> MixedSampler:
         """`words`: from texts to the numbers of what is read of them."""
         counts = [len(one.texts) for one in some.said]
         texts = [text for one in some.said for text in one.texts]
-        return cls(some, words(texts), np.cumsum([0, *counts[:-1]]), words(some.captions))
-
-    @property
-    def recall_sl(self) -> Tensor:
-        """No caption is recalled as a text."""
-        return torch.zeros(len(self), 1, dtype=torch.long)
+        nothing_sl = torch.zeros(len(counts), 1, dtype=torch.long)
+        return cls(some, words(texts), np.cumsum([0, *counts[:-1]]), words(some.captions), nothing_sl)
 
     def __len__(self) -> int:
         return len(self.some.said)
