@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -47,7 +46,7 @@ from network import load_network
 from network_data import read_in_batches
 from network_products import CHOSEN, list_product_columns, make_numpy, read_nats, read_opinions
 from remembering import RememberingEncoder
-from rows import SEEDS, estimate_mean
+from rows import SEEDS, estimate_mean, minutes
 from side_by_side import READS_CAPTIONS, SHARED, folder_name
 from turn_reader import TurnReader
 
@@ -100,7 +99,7 @@ RECIPES = {
     ),
     "fashioniq": Recipe(
         "modern",
-        ("training.steps=400", "training.validate_steps=100", "training.learning_rate=5e-4"),
+        ("training.steps=300", "training.validate_steps=100", "training.learning_rate=5e-4"),
         patch_fashioniq,
         f"a picked picture with what is said of it, one turn at a time, and then its simulated user; {PAIRS}",
         wider=True,
@@ -119,7 +118,7 @@ RECIPES = {
     ),
     "mai": Recipe(
         "modern",
-        ("training.steps=600", "training.validate_steps=200", "training.learning_rate=5e-4"),
+        ("training.steps=400", "training.validate_steps=200", "training.learning_rate=5e-4"),
         patch_mai,
         f"all turns as they are, of long dialogues five; {PAIRS}, of a picture of zeros",
         wider=True,
@@ -179,13 +178,11 @@ def train(system: str, work: Path) -> None:
         for one in recipe.patches(mixture, retriever):
             stack.enter_context(one)
         print(system, "begins", flush=True)
-        started = time.perf_counter()
         found = train_system(plan)
     facts = {
         "steps": found.step,
         "kept after": found.best_step,
         "validation": {name: round(figure, 4) for name, figure in found.figures.items()},
-        "minutes": round((time.perf_counter() - started) / 60, 1),
         "dialogues": {one.name: len(one) for one in mixture["train"]},
     }
     (out / "facts.json").write_text(json.dumps(facts))
@@ -318,6 +315,7 @@ def results(work: Path, fusion: Path, networks: Path) -> dict[str, Any]:
                 "settings": list(RECIPES[system].settings),
                 "reads": RECIPES[system].reads,
                 **json.loads((work / "runs" / system / "facts.json").read_text()),
+                "minutes": round(minutes(work / "runs" / system), 1),
             }
             for system in done
         },
