@@ -29,7 +29,7 @@ def mixture_table(found: Mapping[str, Any]) -> list[str]:
 
 def pair_cell(column: Mapping[str, Any], system: str) -> str:
     """A system as shipped, and trained on the mixture; bold where it is the best of those that are."""
-    before = column["shipped"].get(system)
+    before = column["shipped"].get(system.partition(",")[0])
     after = format_tenths(column["retrained"][system]["mean"])
     after = f"**{after}**" if column["best retrained"] == system else after
     return after if before is None else f"{format_tenths(before['mean'])}, {after}"
