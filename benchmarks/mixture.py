@@ -5,7 +5,7 @@
 `one` has learnt from every world; the specialists that it is compared with, each from its own and a little more. Here
 each starts from its shipped weights and goes on learning from all training dialogues of all worlds, through the
 adapters of the live product, with its own trainer (mixture_lessons.py, mixture_trainers.py); the validation dialogues
-of all kinds say which weights are kept. Then each is measured, once, on the test columns of docs/systems/one.md, beside
+of all kinds say which weights are kept. Then each is measured on the test columns of docs/systems/one.md, beside
 the shipped weights and beside `one`. The weights are not shipped. What is done is skipped.
 """
 
