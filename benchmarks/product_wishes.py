@@ -135,7 +135,7 @@ def make_wish(here: Item, shop: Shop, rng: random.Random) -> tuple[Wish, Item] |
         word
         for item in among
         for word in item.words
-        if (word[0] == "kind" if elsewhere else _is_sayable(word)) and _rules_out(here, word)
+        if (word[0] == "kind" if elsewhere else _is_sayable(word)) and excludes_word(here, *word)
     }
     if not possible:
         return None
@@ -167,11 +167,6 @@ def _make_comparison(here: Item, family: Sequence[Item], split: Split, rng: rand
 
 def _is_sayable(word: Word) -> bool:
     return word[0] != "season" and word != ("audience", "unisex")
-
-
-def _rules_out(item: Item, word: Word) -> bool:
-    """Whether a product is known not to fit a word; what is unisex is not asked for again."""
-    return excludes_word(item, *word)
 
 
 def _choose(here: Item, fits: Sequence[Item], rng: random.Random) -> Item:

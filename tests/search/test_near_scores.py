@@ -11,6 +11,7 @@ import pytest
 from tests.search.talks import RED_OVER_BLUE, TALKS, WHICH_TOP, session
 from viewfinder.conversation import Answer, Like, Reject, Say, Turn
 from viewfinder.encoders.base import Calibration, Vocabulary
+from viewfinder.encoders.scale import Scale
 from viewfinder.evaluation.pictures import Pictures
 from viewfinder.query import Part, Query
 from viewfinder.search import indexed_pictures, judging, parts, samples, scores, turn_scores
@@ -237,6 +238,26 @@ def test_an_answer_is_judged_by_the_scores_of_the_description_before_it(monkeypa
     assert [described, answered] == [
         scanned.take(turn).verdict for turn in (Say("red over blue"), Answer(WHICH_TOP, "red"))
     ]
+
+
+@pytest.mark.parametrize(("factor", "searches"), [(2.0, 0), (1.0, 1)])
+def test_scores_on_another_scale_than_the_judged_one_are_not_kept(
+    factor: float, searches: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    over, texts, searched = near_gallery(), ["red over blue"], list[int]()
+    over.measures.scale = Scale(words=2.0)
+
+    def count(*given: Any) -> Any:
+        searched.append(1)
+        return turn_scores.score_turn(*given)
+
+    monkeypatch.setattr(judging, "score_turn", count)
+    said = Part("words", 0, texts[0], 1.0, over.encode_said(texts[0])[0], centred=True, factor=factor)
+    liked = Part("picture", 1, "", 1.0, over.snapshot.matrix_nd[7])
+    for parts_of_turn in ((said,), (said, liked)):  # what was said alone, and then with a picture
+        query = Query(parts_of_turn)
+        judging.judge_texts(over, texts, query, turn_scores.score_turn(over, query))
+    assert len(searched) == searches
 
 
 def test_a_change_that_stays_is_compared_with_all_pictures_once(monkeypatch: pytest.MonkeyPatch) -> None:

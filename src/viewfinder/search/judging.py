@@ -46,7 +46,8 @@ def judge_texts(
     is_said = not is_many and _is_mean_of(query, texts_md)
     said = _reuse_scores(query, scores, plain) if is_said else None
     if said is not None:
-        _keep_said(gallery, texts, said)
+        if query.parts[0].factor == gallery.measures.scale.words:  # of another system they may not be on that scale
+            _keep_said(gallery, texts, said)
     else:
         said = _score_said(gallery, texts, texts_md, plain if is_many and _is_words_alone(query) else None)
         if isinstance(said, NearScores) and not len(said.rows_c):  # the shards have just gone
