@@ -8,7 +8,7 @@ recorded dialogues are (`fusion_data`); in the test every way leads its own dial
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -295,9 +295,20 @@ def lead_talks(
 ) -> dict[str, Float[np.ndarray, "e c t"]]:
     """Whether the wanted picture is among the first ten after every turn, for every lead in dialogues of its own.
 
-    What is done is kept, by the lead's weights. A dialogue that ends early keeps what it has found.
+    A dialogue that ends early keeps what it has found.
     """
-    found: dict[str, list[list[list[float]]]] = {way: [[] for _ in some] for way, some in leads.items()}
+    return hear_leads(name, work, leads, part, lambda hall, one, lead: list(hear_out(hall, one, lead)))
+
+
+def hear_leads(
+    name: str,
+    work: Path,
+    leads: Mapping[str, Sequence[Lead]],
+    part: Part,
+    hear: Callable[[Hall, SearchDialogue, Lead], Sequence[float]],
+) -> dict[str, Float[np.ndarray, "e c v"]]:
+    """What is heard of every dialogue, for every lead in dialogues of its own; what is done is kept, by its weights."""
+    found: dict[str, list[list[Sequence[float]]]] = {way: [[] for _ in some] for way, some in leads.items()}
     home = work / "talks" / part / folder_name(name)
     for number, hall in enumerate(open_halls(name, work, part)):
         for way, some in leads.items():
@@ -305,7 +316,7 @@ def lead_talks(
                 file = home / f"{number}-{lead.mark}.npy"
                 if not file.is_file():
                     file.parent.mkdir(parents=True, exist_ok=True)
-                    np.save(file, np.array([list(hear_out(hall, one, lead)) for one in hall.task.dialogues]))
+                    np.save(file, np.array([hear(hall, one, lead) for one in hall.task.dialogues]))
                 found[way][seed] += np.load(file).tolist()
             print(name, hall.task.name, way, np.mean(found[way], axis=(0, 1)).round(3), flush=True)
     return {way: np.array(values) for way, values in found.items()}

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Literal
 
@@ -30,7 +30,7 @@ from fusion_data import (
     write_scores,
 )
 from fusion_fit import DEPTH, Gates, Standardised, fuse, hits, standardise
-from fusion_talks import MIXED_TALKS, Hall, Lead, hold, open_halls
+from fusion_talks import MIXED_TALKS, Hall, Lead, hear_leads, hold
 from jaxtyping import Bool, Float, Float32, Int
 from network_columns import plan_training
 from network_data import Kind, Talks, record
@@ -240,26 +240,16 @@ def share_first(
 def lead_mixed(
     fusion: Path, data: Path, leads: Mapping[str, Sequence[Lead]], part: Part
 ) -> dict[str, dict[str, Float[np.ndarray, "e c"]]]:
-    """The same after the last turn of dialogues that every lead leads itself; what is done is kept, by its weights."""
+    """The same after the last turn of dialogues that every lead leads itself."""
     families = list_families(open_shop_of(data, part))
-    found: dict[str, list[list[list[float]]]] = {way: [[] for _ in some] for way, some in leads.items()}
-    home = fusion / "talks" / part / folder_name(MIXED_TALKS)
-    for number, hall in enumerate(open_halls(MIXED_TALKS, fusion, part)):
-        for way, some in leads.items():
-            for seed, lead in enumerate(some):
-                file = home / f"{number}-{lead.mark}.npy"
-                if not file.is_file():
-                    file.parent.mkdir(parents=True, exist_ok=True)
-                    np.save(file, np.array([hear_end(hall, one, lead, families) for one in hall.task.dialogues]))
-                found[way][seed] += np.load(file).tolist()
-            print(MIXED_TALKS, hall.task.name, way, np.mean(found[way], axis=(0, 1)).round(3), flush=True)
+    heard = hear_leads(MIXED_TALKS, fusion, leads, part, partial(hear_end, families))
     return {
-        way: {metric: np.array(values)[:, :, at] for at, metric in enumerate((FOUND, OF_FAMILY))}
-        for way, values in found.items()
+        way: {metric: value_ecv[:, :, at] for at, metric in enumerate((FOUND, OF_FAMILY))}
+        for way, value_ecv in heard.items()
     }
 
 
-def hear_end(hall: Hall, dialogue: SearchDialogue, lead: Lead, families: Mapping[str, str]) -> tuple[float, float]:
+def hear_end(families: Mapping[str, str], hall: Hall, dialogue: SearchDialogue, lead: Lead) -> tuple[float, float]:
     """What is found at the end of a dialogue."""
     *_, last = hold(hall, dialogue, lead)
     target_q, out_1n = np.array([hall.gallery.row(dialogue.target)]), last.heard.outs[lead.systems[0]][None]

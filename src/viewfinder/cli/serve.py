@@ -36,6 +36,10 @@ if TYPE_CHECKING:
     from viewfinder.server.running import Extensions
     from viewfinder.server.settings import ServerSettings
 
+OBJECTS_OF_START = 5_000_000
+"""More objects than a server makes before it is ready: what it imports stays, and to look through it for garbage was a
+twelfth of its start. A server that is ready collects (`running.COLLECT_AFTER`)."""
+
 
 def serve(
     *,
@@ -77,11 +81,6 @@ def serve(
     }  # fmt: skip
     settings = read_server_settings({name: value for name, value in given.items() if value is not None})
     return serve_library(folder, settings, as_json=as_json)
-
-
-OBJECTS_OF_START = 5_000_000
-"""More objects than a server makes before it is ready: what it imports stays, and to look through it for garbage was a
-twelfth of its start. A server that is ready collects (`running.COLLECT_AFTER`)."""
 
 
 def find_place_for_library(folder: Path, *, is_named: bool, as_json: bool) -> Path:
