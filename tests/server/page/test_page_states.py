@@ -60,6 +60,27 @@ def test_an_empty_library_is_filled_from_the_page_and_this_device_and_then_prepa
     _prepared(newcomer, photos)
 
 
+def test_of_what_came_between_two_looks_the_page_says_as_well_what_could_not_be_read(
+    new_server: Server, open_page: Open, photos: Photos
+) -> None:
+    newcomer = open_page("about:blank", at=new_server)
+    page = newcomer.page
+
+    def over(route: Any) -> None:
+        answer = route.fetch()
+        route.fulfill(response=answer, json=answer.json() | {"adding": None})
+
+    page.route("**/collection/progress", over)
+    page.goto("/")
+    (Path(new_server.options[-1]) / "torn.jpg").write_bytes(photos.files[0].read_bytes()[:500])
+    page.get_by_role("button", name="Choose a folder …").click()
+    page.get_by_role("button", name="photos", exact=True).click()
+    page.get_by_role("button", name="Add this folder").click()
+    expect(page.locator("vf-adding")).to_contain_text("1 file could not be read", timeout=FAR)
+    page.locator("vf-adding").get_by_role("button", name="Close").click()
+    expect(page.locator("vf-adding")).to_be_hidden()
+
+
 def _prepared(person: Person, photos: Photos) -> None:
     """drilldown reads regions, which the pictures do not have yet: it offers to make them."""
     person.say(photos.first)

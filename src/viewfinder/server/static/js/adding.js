@@ -60,12 +60,12 @@ class AddingStrip extends HTMLElement {
     this.which = element("button", { type: "button", class: "small", onclick: () => showFailures() }, t("adding.failed-show"));
     this.shut = element("button", { type: "button", class: "icon-button", "aria-label": t("picture.close"), title: t("picture.close"), onclick: () => this.forget() }, icon("close"));
     this.hidden = true;
-    /** Files that could not be read, once there are more of them than before, until somebody has taken notice. */
-    this.failed = this.failedBefore = 0;
+    /** Files that could not be read, once there are more of them than somebody has taken notice of. */
+    this.failed = this.failedNoticed = 0;
     fill(this, this.said, this.bar, this.more, this.which, this.shut);
     await styleAdding();
     store.on(["arriving", "results", "turn", "session"], () => this.render());
-    store.on(["collection"], () => this.begin());
+    store.on(["collection"], () => (store.state.arriving ? this.warn() : this.begin()));
     document.addEventListener("visibilitychange", () => document.hidden || this.look());
     addEventListener("vf-look", () => this.look());
     this.begin();
@@ -75,7 +75,7 @@ class AddingStrip extends HTMLElement {
   begin() {
     const { collection, arriving } = store.state;
     if (!collection || arriving) return;
-    this.failedBefore = collection.failures;
+    this.failedNoticed = collection.failures;
     store.set({ arriving: { pictures: collection.pictures, adding: collection.adding } });
     this.wait();
   }
@@ -106,27 +106,28 @@ class AddingStrip extends HTMLElement {
     store.set({ arriving });
     const { collection } = store.state;
     if (!collection) return;
-    if (arriving.adding && !before?.adding) this.failedBefore = collection.failures;
     const isNew = arriving.pictures !== collection.pictures;
     const ended = before?.adding && !arriving.adding;
     if (ended) announce(t("adding.ended", { n: arriving.pictures }));
     // Columns and examples are read with the first pictures and the last ones; the number is shown at once.
-    if (ended) void refreshCollection().then(() => this.warn());
-    else if ((isNew && !collection.pictures) || (isNew && !arriving.adding)) void refreshCollection();
+    if (ended || (isNew && (!collection.pictures || !arriving.adding))) void refreshCollection();
     else if (isNew) {
       store.set({ collection: { ...collection, pictures: arriving.pictures } });
       void refreshCollection({ isWallOnly: true });
     }
   }
 
-  /** Says at the end, too, that not all could be read: nobody looks into a panel that has no reason to be opened. */
+  /** Says at the end, too, that not all could be read: nobody looks into a panel that has no reason to be opened.
+   * Of some pictures, all that this page sees is that they are in: they came between two looks. */
   warn() {
-    const failures = store.state.collection?.failures ?? 0;
-    if (failures > this.failedBefore) this.failed = failures;
+    const { collection, arriving } = store.state;
+    const failures = collection?.failures ?? 0;
+    if (!arriving?.adding && failures > this.failedNoticed) this.failed = failures;
     this.render();
   }
 
   forget() {
+    this.failedNoticed = this.failed;
     this.failed = 0;
     this.render();
   }
