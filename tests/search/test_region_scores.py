@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from jaxtyping import Float32
 from onnx import parser
 
+from viewfinder.query import Part, Query, RegionSpace
 from viewfinder.search import late_interaction as scores
 from viewfinder.search import region_scores
 from viewfinder.search.kernels import top_k
@@ -205,6 +206,22 @@ def test_very_many_pictures_are_looked_at_by_groups_first(monkeypatch: pytest.Mo
     np.testing.assert_allclose(near_n[best], exact_n[best], atol=1e-6)
     first_n, closer = nearest_group_scores(block.groups, queries_md), set(top_k(near_n, 300).tolist())
     assert closer == set(top_k(first_n, 300).tolist())  # no other picture comes before those that were looked at again
+
+
+def test_an_estimate_is_close_and_of_the_best_as_good_as_8_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scores, "SAMPLED", 200)
+    block, queries_md = RegionBlock.of(alike(0, 3000)), unit(7, 3, 32)
+    parts = tuple(Part("regions", 1, "what is said", 1.0, query_d) for query_d in queries_md)
+    space = RegionSpace("a space", "raw", lambda raw: raw.whole_ng[:, None], 24, 32)
+    query = Query(parts, space, "late_interaction")
+    exact_n = late_interaction(block, queries_md)
+    np.testing.assert_allclose(scores.estimate_late_scores(query, space, block), exact_n, atol=1e-6)
+    monkeypatch.setattr(scores, "MAX_EXACT", 2000)  # beyond this, only some are looked at
+    about_n = scores.estimate_late_scores(query, space, block)
+    best = top_k(exact_n, 10)
+    np.testing.assert_allclose(about_n[best], exact_n[best], atol=0.01)
+    assert np.corrcoef(about_n, exact_n)[0, 1] > 0.95
+    assert abs(about_n.mean() - exact_n.mean()) < 0.1 * exact_n.std()
 
 
 def test_by_groups_a_picture_scores_what_its_nearest_mean_is_like() -> None:

@@ -35,6 +35,13 @@ GROUP_SHARE = 0.01
 """The share of pictures, the best by groups, that are scored by all their regions in 8 bits."""
 
 
+SAMPLED = 1000
+"""Pictures, evenly, that say what scores by groups are in 8 bits."""
+
+ESTIMATED_SHARE, MAX_ESTIMATED = 0.05, 10_000
+"""The share of pictures, the best by groups, of which an estimate looks at all regions, and how many at most."""
+
+
 def late_scores(
     query: Query,
     space: RegionSpace,
@@ -104,6 +111,33 @@ def late_interaction_near(
             if highest >= lowest:
                 scores_n -= np.float32(highest - lowest + 1e-6 * max(1.0, abs(highest)))
             scores_n[found_k] = closer_k
+    return scores_n
+
+
+def estimate_late_scores(query: Query, space: RegionSpace, block: RegionBlock) -> Float32[np.ndarray, " n"]:
+    """About the mean likeness to the parts, for a sum with what others make of the pictures.
+
+    Up to `MAX_EXACT` pictures in full. Beyond, all regions are compared in 8 bits only of the best by groups and of an
+    even sample; others have what their groups say, on the scale that these have in the sample. Nobody is moved to keep
+    an order, so that the mean and the deviation stay those of all.
+    """
+    weights_m, vectors_md = weights_of_parts(query), vectors_of_parts(query)
+    if not weights_m.any():
+        return np.zeros(len(block), np.float32)
+    if space.regions == 1:
+        return single_vector_scores(block, weights_m @ vectors_md)
+    how: Any = {"temperature": space.temperature, "weights_m": weights_m}
+    if len(block) <= MAX_EXACT:
+        return late_interaction(block, vectors_md, **how)
+    by_groups_n = nearest_group_scores(block.groups, vectors_md, weights_m=weights_m)
+    even_k = np.linspace(0, len(block) - 1, SAMPLED).astype(np.int64)
+    slope, start = np.polyfit(
+        by_groups_n[even_k], late_interaction_coarse(block.codes.at(even_k), vectors_md, **how), 1
+    )
+    best_k = top_k(by_groups_n, min(math.ceil(ESTIMATED_SHARE * len(block)), MAX_ESTIMATED))
+    looked_k = np.union1d(best_k, even_k)
+    scores_n: Float32[np.ndarray, " n"] = (slope * by_groups_n + start).astype(np.float32)
+    scores_n[looked_k] = late_interaction_coarse(block.codes.at(looked_k), vectors_md, **how)
     return scores_n
 
 

@@ -331,10 +331,19 @@ def weigh_opinion(gallery: Gallery, opinion: Opinion) -> LikelihoodRatios | None
 
 
 def find_standing(gallery: Gallery, query: Query) -> Standing | None:
-    """The scores that a query gives all pictures, kept by the gallery; None: all are alike. Raises as `score_all`."""
+    """The scores that a query gives all pictures, kept by the gallery; None: all are alike. Raises as `score_all`.
+
+    Late interaction over more than `late_interaction.MAX_EXACT` pictures is estimated.
+    """
 
     def score() -> Standing | None:
-        return standardise(score_all(gallery, express_query(query, gallery.measures.scale)).total_n)
+        expressed = express_query(query, gallery.measures.scale)
+        if not isinstance(query.space, RegionSpace) or query.compare != "late_interaction":
+            return standardise(score_all(gallery, expressed).total_n)
+        from viewfinder.search.late_interaction import estimate_late_scores
+        from viewfinder.search.regions import find_block
+
+        return standardise(estimate_late_scores(expressed, query.space, find_block(gallery, query.space)))
 
     return gallery.memory.remember(("standing", *_mark_query(query)), score) if query.parts else None
 
