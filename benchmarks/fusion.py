@@ -1,6 +1,8 @@
 """Does late fusion of all shipped systems lead everywhere? Writes results/fusion.json.
 
     python benchmarks/fusion.py DATA [--only make score fit]      # what is made or scored is skipped
+    python benchmarks/fusion.py DATA --only own                   # scores those that mixture.py has trained for "one"
+    python benchmarks/fusion.py DATA --only members               # which systems "one" needs, on validation
     python benchmarks/fusion.py DATA --only ship                  # writes the gates of seed 0 into the package
     python benchmarks/fusion.py DATA --only one                   # "one" with the turn network (network_products.py)
 
@@ -13,7 +15,8 @@ sum      scores on scales of their own, added with one weight a system
 gates    the same, with weights that depend on the conversation, the library, and how much each system's best stands out
 early    gates that know the conversation and the library alone, so that systems of no weight need not run
 one      early gates, fitted without photographs and used without systems of small shares; in a library of photographs
-         the composer alone: the retriever of this name
+         the composer alone. The retriever of this name has some systems for its own, which have learnt from all
+         dialogues (`OWN_WEIGHTS`), and gates that are fitted to these: the figures of --only one
 router   for each kind of conversation the system that was best on validation
 
 Differences are to the system that is the best of a column on the test itself: a harder mark than any system that could
@@ -23,8 +26,8 @@ be chosen before it. "left out": the gates of "one", fitted without the validati
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -34,7 +37,9 @@ import torch
 from freshness import RESULTS
 from fusion_data import (
     ALL_PHOTOGRAPHS,
+    AS_THEY_ARE,
     COLUMNS,
+    COMPARED,
     PARTS,
     SMALL,
     Part,
@@ -71,12 +76,12 @@ from fusion_talks import (
     open_halls,
     score_validation_talks,
 )
-from jaxtyping import Float
+from jaxtyping import Float, Float32
 from machine import describe_host
 from measuring import read_figures, write_json
-from network import load_network
-from network_products import CHOSEN, list_product_columns, make_numpy, read_nats, read_opinions
-from report_fusion import GATES_ALONE
+from network_products import list_product_columns, load_shipped_network, read_nats, read_opinions
+from own_systems import list_own, load_all_own, load_own, load_retrained, members_for
+from report_fusion import AS_SHIPPED, GATES_ALONE
 from rows import SEEDS, estimate_mean
 from side_by_side import SHARED, TESTS, folder_name
 from turn_reader import TurnReader
@@ -87,12 +92,13 @@ from viewfinder.evaluation.pictures import load_pictures, match_pictures
 from viewfinder.evaluation.plan import load_system
 from viewfinder.evaluation.replay import RegionScorer, force_pictures
 from viewfinder.metrics import correct_holm, seeded_test
-from viewfinder.retrievers.one.gates import COMPOSER, INPUTS, MIN_SHARE, PHOTOGRAPHS, SYSTEMS, WORLDS
+from viewfinder.retrievers.one.gates import COMPOSER, INPUTS, MIN_SHARE, PHOTOGRAPHS, WORLDS
+from viewfinder.retrievers.one.gates import SYSTEMS as ASKED
 from viewfinder.retrievers.one.retriever import SHIPPED, SYSTEM
 from viewfinder.training.checkpoints import write_tensors
 from viewfinder.weights import NETWORK, Card, TrainingList
 
-STEPS = ("make", "score", "fit", "ship", "one")
+STEPS = ("make", "score", "fit", "own", "members", "ship", "one")
 
 TIMED = 20
 """Dialogues of which turns are timed."""
@@ -102,6 +108,9 @@ COMPANION_NATS = (0.1, 0.2, 0.4, 0.8)
 
 OF_PHOTOGRAPHS = (SMALL, ALL_PHOTOGRAPHS, PEOPLE_COLUMN)
 
+TOLD = tuple(name for name in (*COLUMNS, TALKS_COLUMN) if name not in OF_PHOTOGRAPHS)
+"""The columns on whose validation dialogues the gates of "one" are fitted."""
+
 Way = Callable[[Standardised], Float[np.ndarray, " q"]]
 
 
@@ -110,7 +119,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("--work", type=Path, default=Path("runs/fusion"), help="worlds, vectors and scores")
-    parser.add_argument("--network", type=Path, default=Path("runs/network"), help="that of network_products.py")
+    parser.add_argument("--mixture", type=Path, default=Path("runs/mixture"), help="that of mixture.py")
     parser.add_argument("--only", nargs="*", choices=STEPS, default=STEPS[:3])
     parser.add_argument("--columns", nargs="*", choices=tuple(COLUMNS), default=tuple(COLUMNS), help="score these")
     given = parser.parse_args()
@@ -123,10 +132,19 @@ def main() -> None:
             score_validation_talks(given.work)
     if "fit" in given.only:
         write_json(RESULTS / "fusion.json", results(given.work, data))
+    if "own" in given.only:
+        own = load_all_own(given.mixture)
+        loaders = {name: partial(load_retrained, *one, given.mixture) for name, one in list_own().items()}
+        score_columns(given.work, data, PARTS, given.columns, loaders)
+        if tuple(given.columns) == tuple(COLUMNS):
+            score_validation_talks(given.work, own)
+    if "members" in given.only:
+        found = read_figures(RESULTS / "fusion.json")
+        write_json(RESULTS / "fusion.json", found | {"validation, of fewer systems": leave_out(given.work)})
     if "ship" in given.only:
         ship_gates(given.work, data)
     if "one" in given.only:
-        write_json(RESULTS / "fusion.json", measure_one(given.work, given.network))
+        write_json(RESULTS / "fusion.json", measure_one(given.work, given.mixture))
 
 
 def results(work: Path, data: Path) -> dict[str, Any]:
@@ -136,7 +154,7 @@ def results(work: Path, data: Path) -> dict[str, Any]:
     routes = choose_routes(validation)
     ways: dict[str, list[Way]] = {
         **{name: [gates.hits for gates in some] for name, some in fitted.items()},
-        "one": [partial(guard, gates, seed) for seed, gates in enumerate(fitted["one"])],
+        "one": [partial(guard, gates) for gates in fitted["one"]],
         "router": [lambda one: route(one, routes)],
     }
     columns: dict[str, Any] = {}
@@ -162,7 +180,7 @@ def results(work: Path, data: Path) -> dict[str, Any]:
         "seeds": list(SEEDS),
         "weights of the sum": {
             system: [round(float(softplus(one.a_s[at])), 3) for one in fitted["sum"]]
-            for at, system in enumerate(SYSTEMS)
+            for at, system in enumerate(COMPARED)
         },
         "gates of one": [{"a": spell(one.a_s), "W": [spell(row_x) for row_x in one.w_sx]} for one in fitted["one"]],
         "ms a turn": time_turns(work, data),
@@ -174,7 +192,7 @@ def results(work: Path, data: Path) -> dict[str, Any]:
 
 def ship_gates(work: Path, data: Path) -> None:
     """Writes the gates of the first seed into the package, with the list of the pictures that they were fitted on."""
-    gates, encoder = fit_elsewhere((), work, SEEDS[0]), StarterEncoder()
+    gates, encoder = fit_own(work, SEEDS[0]), StarterEncoder()
     wanted = set[str]()
     for name in COLUMNS:
         if name not in OF_PHOTOGRAPHS:
@@ -187,7 +205,7 @@ def ship_gates(work: Path, data: Path) -> None:
     wanted.update(*name_pictures(work / TESTS[TALKS_COLUMN].data, sorted(talks)).values())
     card = Card(
         system=SYSTEM, preset="validation", encoder=encoder.raw_version,
-        settings={"encoder_version": encoder.version, "systems": SYSTEMS, "inputs": INPUTS, "worlds": WORLDS},
+        settings={"encoder_version": encoder.version, "systems": ASKED, "inputs": INPUTS, "worlds": WORLDS},
         figures={"nats on the dialogues that said when to stop": round(gates.held, 4)},
         trained_on=TrainingList.of(wanted).encode(),
     )  # fmt: skip
@@ -197,72 +215,115 @@ def ship_gates(work: Path, data: Path) -> None:
     print(SHIPPED, len(wanted), "pictures", flush=True)
 
 
-def guard(gates: Gates, seed: int, one: Standardised) -> Float[np.ndarray, " q"]:
+def guard(gates: Gates, one: Standardised) -> Float[np.ndarray, " q"]:
     """What gates find without systems of small shares, with a turn network's opinion among products; in libraries of
     photographs the composer searches alone."""
     if one.world == PHOTOGRAPHS:
-        return np.asarray(one.hits_sq[SYSTEMS.index(COMPOSER)])
-    return gates.hits_with(one, seed, MIN_SHARE)
+        return np.asarray(one.hits_sq[0])
+    return gates.hits_with(one, MIN_SHARE)
 
 
-def measure_one(work: Path, networks: Path) -> dict[str, Any]:
-    """All figures, those of "one" measured again, with a turn network for each seed.
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """Whether what is wanted is among the first ten after the last turn of the test dialogues of a column.
+
+    Attributes:
+        alone: by a shipped system.
+        one_ec: by "one".
+        ablated: by "one" without the turn network, and with the shipped systems in place of those for its own.
+        shares: of the systems that "one" asks in all weights, by their names.
+        by_turn: by "one" and the composer after every turn, of dialogues that they lead themselves.
+    """
+
+    alone: Mapping[str, Float[np.ndarray, " c"]]
+    one_ec: Float[np.ndarray, "e c"]
+    ablated: Mapping[str, Float[np.ndarray, "e c"]]
+    shares: Mapping[str, float]
+    by_turn: tuple[Float[np.ndarray, "e c t"], Float[np.ndarray, "c t"]] | None = None
+
+
+def measure_ways(work: Path, mixture: Path) -> Iterator[tuple[str, Measured]]:
+    """Every column but that of people: "one" of every seed, with systems of its own and gates that are fitted to them.
+
+    The turn network is the shipped one.
+    """
+    nats, of_products = read_nats(), list_product_columns(work)
+    fitted, before = ([make(work, seed) for seed in SEEDS] for make in (fit_own, fit_shipped))
+    for name in COLUMNS:
+        shipped = hear_network(read(work, "test", name), work, name, nats, of_products)
+        alone_sc = np.concatenate([one.hits_sq[:, one.queries.last_q] for one in shipped], axis=1)
+        found: dict[str, list[Float[np.ndarray, " c"]]] = {}
+        shares: list[Float[np.ndarray, "q s"]] = []
+        for seed, gates in enumerate(fitted):
+            test = read(work, "test", name, members_for(seed))
+            shares += [share_weights(gates, one) for one in test]
+            found.setdefault(GATES_ALONE, []).append(last(test, partial(gates.hits, least=MIN_SHARE)))
+            heard = hear_network(test, work, name, nats, of_products)
+            found.setdefault("one", []).append(last(heard, partial(guard, gates)))
+            found.setdefault(AS_SHIPPED, []).append(last(shipped, partial(guard, before[seed])))
+        ways = {way: np.stack(some) for way, some in found.items() if name in of_products or way != GATES_ALONE}
+        share_s = np.concatenate(shares).mean(axis=0).round(3).tolist()
+        alone, of_systems = dict(zip(COMPARED, alone_sc, strict=True)), dict(zip(ASKED, share_s, strict=True))
+        yield name, Measured(alone, ways.pop("one"), ways, of_systems)
+    reader = TurnReader(load_shipped_network())
+    ours = list(zip(fitted, [load_own(mixture, seed) for seed in SEEDS], strict=True))
+    leads: dict[str, Sequence[Lead]] = {
+        **{system: [Alone(system)] for system in ALONE[TALKS_COLUMN]},
+        "one": [Fused(gates, MIN_SHARE, reader, nats, own, ASKED) for gates, own in ours],
+        GATES_ALONE: [Fused(gates, MIN_SHARE, own=own, members=ASKED) for gates, own in ours],
+        AS_SHIPPED: [Fused(gates, MIN_SHARE, reader, nats) for gates in before],
+    }
+    held = lead_talks(TALKS_COLUMN, work, leads)
+    yield (
+        TALKS_COLUMN,
+        Measured(
+            {system: held[system][0][:, -1] for system in ALONE[TALKS_COLUMN]},
+            held["one"][:, :, -1],
+            {way: held[way][:, :, -1] for way in (GATES_ALONE, AS_SHIPPED)},
+            {},
+            (held["one"], held[COMPOSER][0]),
+        ),
+    )
+
+
+def hear_network(
+    some: Sequence[Standardised], work: Path, name: str, nats: float, of_products: Sequence[str]
+) -> Sequence[Standardised]:
+    """Test tasks with what the turn network adds, in a column about products."""
+    return read_opinions(some, work, "test", name, nats) if name in of_products else some
+
+
+def measure_one(work: Path, mixture: Path) -> dict[str, Any]:
+    """All figures, those of "one" measured again, with systems of its own for each seed.
 
     And how likely a lead as large as that over a column's best is without one, corrected for all columns.
     """
-    found, nats = read_figures(RESULTS / "fusion.json"), read_nats()
-    fitted, of_products = [fit_elsewhere((), work, seed) for seed in SEEDS], list_product_columns(work)
-    leads_over_best = dict[str, Float[np.ndarray, "e c"]]()
-    for name in COLUMNS:
-        test = read(work, "test", name)
-        if name in of_products:
-            test = read_opinions(test, work, "test", name, nats)
-        alone_sc = np.concatenate([one.hits_sq[:, one.queries.last_q] for one in test], axis=1)
-        here = np.stack([last(test, partial(guard, gates, seed)) for seed, gates in enumerate(fitted)])
-        gates_alone = [last(test, partial(gates.hits, least=MIN_SHARE)) for gates in fitted]
-        without = np.stack(gates_alone) if name in of_products else None
-        alone = dict(zip(SYSTEMS, alone_sc, strict=True))
-        leads_over_best[name] = keep_one(found["columns"][name], alone, here, without)
+    found, leads_over_best = read_figures(RESULTS / "fusion.json"), dict[str, Float[np.ndarray, "e c"]]()
+    for name, measured in measure_ways(work, mixture):
+        leads_over_best[name] = keep_one(found["columns"][name], measured)
         print(name, found["columns"][name]["ways"]["one"], flush=True)
-    network_of = {seed: make_numpy(load_network(CHOSEN, seed, networks), nats) for seed in SEEDS}
-    leads: dict[str, Sequence[Lead]] = {
-        **{system: [Alone(system)] for system in ALONE[TALKS_COLUMN]},
-        "one": [
-            Fused(gates, MIN_SHARE, TurnReader(network_of[seed]), nats)
-            for seed, gates in zip(SEEDS, fitted, strict=True)
-        ],
-        GATES_ALONE: [Fused(gates, MIN_SHARE) for gates in fitted],
-    }
-    held = lead_talks(TALKS_COLUMN, work, leads)
-    composer_ct = held["composer"][0]
-    found["photographs by turn"][TALKS_COLUMN]["one"] = [
-        {SHARED: estimate_mean(hits_ec), "difference": estimate_mean(hits_ec - composer_c)}
-        for hits_ec, composer_c in zip(np.moveaxis(held["one"], 2, 0), composer_ct.T, strict=True)
-    ]
-    alone = {system: held[system][0][:, -1] for system in ALONE[TALKS_COLUMN]}
-    leads_over_best[TALKS_COLUMN] = keep_one(
-        found["columns"][TALKS_COLUMN], alone, held["one"][:, :, -1], held[GATES_ALONE][:, :, -1]
-    )
+        if measured.by_turn is not None:
+            one_ect, composer_ct = measured.by_turn
+            found["photographs by turn"][name]["one"] = [
+                {SHARED: estimate_mean(hits_ec), "difference": estimate_mean(hits_ec - composer_c)}
+                for hits_ec, composer_c in zip(np.moveaxis(one_ect, 2, 0), composer_ct.T, strict=True)
+            ]
     p_values = [seeded_test(lead_ec)[0] for lead_ec in leads_over_best.values()]
     for name, p_value in zip(leads_over_best, correct_holm(p_values), strict=True):
         found["columns"][name]["one over best, Holm"] = round(p_value, 4)
     return found | {"machine of one": describe_host()}
 
 
-def keep_one(
-    column: dict[str, Any],
-    alone: Mapping[str, Float[np.ndarray, " c"]],
-    here: Float[np.ndarray, "e c"],
-    without: Float[np.ndarray, "e c"] | None,
-) -> Float[np.ndarray, "e c"]:
-    """Writes what "one" finds into a column, and without a turn network, where it has one; returns by how much it is
-    above the best."""
-    measured = compare(alone, {"one": here} | ({} if without is None else {GATES_ALONE: without}))
-    column |= {"best": measured["best"], "systems": measured["systems"]}
-    column["ways"] |= measured["ways"]
-    if without is not None:
-        column["one over gates alone"] = estimate_mean(here - without)
-    return np.asarray(here - alone[measured["best"]])
+def keep_one(column: dict[str, Any], measured: Measured) -> Float[np.ndarray, "e c"]:
+    """Writes what "one" finds into a column, and without a part of it; returns by how much it is above the best."""
+    compared = compare(measured.alone, {"one": measured.one_ec, **measured.ablated})
+    column |= {"best": compared["best"], "systems": compared["systems"]}
+    column["ways"] |= compared["ways"]
+    if measured.shares:
+        column["shares"] = measured.shares
+    for way, found_ec in measured.ablated.items():
+        column[f"one over {way.removeprefix('one, ')}"] = estimate_mean(measured.one_ec - found_ec)
+    return np.asarray(measured.one_ec - measured.alone[compared["best"]])
 
 
 ALONE = {TALKS_COLUMN: ("composer", "fashioniq"), PEOPLE_COLUMN: ("composer",)}
@@ -280,7 +341,7 @@ def talks(
     found = lead_talks(name, work, leads)
     alone = {system: found.pop(system)[0] for system in ALONE[name]}
     ends = [kind for one in validation if one.column == name for kind in ends_of(one)]
-    if ends and (chosen := SYSTEMS[routes[max(set(ends), key=ends.count)]]) in alone:
+    if ends and (chosen := COMPARED[routes[max(set(ends), key=ends.count)]]) in alone:
         found["router"] = alone[chosen][None]
     if name in OF_PHOTOGRAPHS:
         found["one"] = alone[COMPOSER][None]  # as its rule says
@@ -309,8 +370,47 @@ def fit_without(validation: Sequence[Standardised], name: str, work: Path) -> Ga
     return fit_once(work / "gates" / f"without-{folder_name(name)}.npz", partial(fit, apart, BEFORE, SEEDS[0]))
 
 
+def fit_own(work: Path, seed: int) -> Gates:
+    """The gates of the retriever "one", for the systems that it has for its own in the fit with this seed."""
+
+    def make() -> Gates:
+        validation = [one for name in TOLD for one in read(work, "val", name, members_for(seed))]
+        return fit(validation, BEFORE, seed)
+
+    return fit_once(work / "gates" / f"own-{seed}.npz", make)
+
+
+def leave_out(work: Path) -> dict[str, Any]:
+    """What gates of fewer systems find on validation, without the turn network: nats where they stop, and R@10."""
+    ways = {"all": COMPARED, "one": ASKED} | {
+        f"without {system}": tuple(one for one in COMPARED if one != system) for system in COMPARED[1:]
+    }
+    found: dict[str, Any] = {way: {"systems": list(systems), "nats": [], SHARED: []} for way, systems in ways.items()}
+    for seed in SEEDS:
+        members = {system: members_for(seed).get(system, system) for system in COMPARED}
+        columns = {name: read(work, "val", name, members) for name in TOLD}
+        for way, systems in ways.items():
+            at = [COMPARED.index(system) for system in systems]
+            fewer = {
+                name: [replace(one, z_qsn=one.z_qsn[:, at], hits_sq=one.hits_sq[at]) for one in some]
+                for name, some in columns.items()
+            }
+            gates = fit([one for some in fewer.values() for one in some], BEFORE, seed)
+            hit = [last(some, partial(gates.hits, least=MIN_SHARE)).mean() for some in fewer.values()]
+            found[way]["nats"].append(round(gates.held, 4))
+            found[way][SHARED].append(round(float(np.mean(hit)), 4))
+            print(way, seed, found[way], flush=True)
+    return found
+
+
+def fit_shipped(work: Path, seed: int) -> Gates:
+    """Gates that are fitted alike, for the shipped systems."""
+    columns = [name for name in (*COLUMNS, TALKS_COLUMN) if name != SMALL]
+    return fit_elsewhere([one for name in columns for one in read(work, "val", name)], work, seed)
+
+
 def fit_elsewhere(validation: Sequence[Standardised], work: Path, seed: int) -> Gates:
-    """The gates of "one": they have seen no validation dialogue about photographs."""
+    """The gates of "one" of shipped systems: they have seen no validation dialogue about photographs."""
     elsewhere = [one for one in validation if one.column not in OF_PHOTOGRAPHS]
     return fit_once(work / "gates" / f"one-{seed}.npz", partial(fit, elsewhere, BEFORE, seed))
 
@@ -339,16 +439,17 @@ def fit_all(validation: Sequence[Standardised], work: Path) -> dict[str, list[Ga
     return found
 
 
-def read(work: Path, part: Part, name: str) -> list[Standardised]:
-    """The tasks of a column, standardised."""
-    return [standardise(name, queries, scored, mean_vectors(work)) for queries, scored in read_column(work, part, name)]
+def read(work: Path, part: Part, name: str, members: Mapping[str, str] = AS_THEY_ARE) -> list[Standardised]:
+    """The tasks of a column, standardised; `members`: as `read_column`."""
+    column = read_column(work, part, name, members)
+    return [standardise(name, queries, scored, mean_vectors(work)) for queries, scored in column]
 
 
 def time_turns(work: Path, data: Path) -> dict[str, float]:
     """Milliseconds that a turn of each system takes in dialogues about photographs, its texts encoded anew."""
     [task], plan = read_tasks_of(ALL_PHOTOGRAPHS, "test", work, data)
-    found: dict[str, list[float]] = {system: [] for system in SYSTEMS}
-    for system in SYSTEMS:
+    found: dict[str, list[float]] = {system: [] for system in COMPARED}
+    for system in COMPARED:
         encoder, retriever = StarterEncoder(), force_pictures(load_system(system))
         pictures = load_pictures(plan, encoder, retriever)
         known = match_pictures(task, pictures, TIMED)
@@ -372,19 +473,21 @@ def figures(
 ) -> dict[str, Any]:
     """Every system and every way after the last turn, and the differences of the ways to the best system."""
     alone_sc = np.concatenate([one.hits_sq[:, one.queries.last_q] for one in test], axis=1)
-    alone = dict(zip(SYSTEMS, alone_sc, strict=True))
+    alone = dict(zip(COMPARED, alone_sc, strict=True))
     found = {name: np.stack([last(test, way) for way in some]) for name, some in ways.items()}
-    shares = [
-        (weight_qs / weight_qs.sum(axis=1, keepdims=True))[one.queries.last_q]
-        for one in test
-        for weight_qs in [np.mean([gates.weights(one) for gates in fitted["one"]], axis=0)]
-    ]
+    shares = [share_weights(gates, one) for gates in fitted["one"] for one in test]
     return {
         "dialogues": len(next(iter(alone.values()))),
         "pictures": sorted({one.z_qsn.shape[2] for one in test}),
         **compare(alone, found),
-        "shares": dict(zip(SYSTEMS, np.concatenate(shares).mean(axis=0).round(3).tolist(), strict=True)),
+        "shares": dict(zip(COMPARED, np.concatenate(shares).mean(axis=0).round(3).tolist(), strict=True)),
     }
+
+
+def share_weights(gates: Gates, one: Standardised) -> Float32[np.ndarray, "q s"]:
+    """The share of each system in the weights after the last turn of each dialogue."""
+    weight_qs = gates.kept_weights(one, MIN_SHARE)[one.queries.last_q]
+    return np.asarray(weight_qs / weight_qs.sum(axis=1, keepdims=True))
 
 
 def beyond_the_box(name: str) -> dict[str, Any]:
@@ -419,7 +522,7 @@ def by_turn(test: Sequence[Standardised], ways: Mapping[str, Sequence[Way]]) -> 
     """The composer and all ways after each turn, and the differences to the composer."""
     [one] = test
     turn_q = np.concatenate([np.arange(count) for count in np.bincount(one.queries.dialogue_q)])
-    composer_q = one.hits_sq[SYSTEMS.index("composer")]
+    composer_q = one.hits_sq[COMPARED.index("composer")]
     found: dict[str, Any] = {"composer": [], **{name: [] for name in ways}}
     for turn in range(int(turn_q.max()) + 1):
         at_q = turn_q == turn
@@ -434,8 +537,8 @@ def by_turn(test: Sequence[Standardised], ways: Mapping[str, Sequence[Way]]) -> 
 def list_companions(validation: Sequence[Standardised], test: Sequence[Standardised]) -> dict[str, Any]:
     """For each system what it finds on photographs beside the composer, with the weight that is best on validation."""
     known = [one for one in validation if one.column in OF_PHOTOGRAPHS]
-    composer, found = SYSTEMS.index(COMPOSER), dict[str, Any]()
-    for at, system in enumerate(SYSTEMS):
+    composer, found = COMPARED.index(COMPOSER), dict[str, Any]()
+    for at, system in enumerate(COMPARED):
         if at != composer:
             ways = {nats: partial(hear_two, at, nats) for nats in COMPANION_NATS}
             best = max(ways, key=lambda nats: float(last(known, ways[nats]).mean()))
@@ -448,8 +551,8 @@ def list_companions(validation: Sequence[Standardised], test: Sequence[Standardi
 
 def hear_two(system: int, nats: float, one: Standardised) -> Float[np.ndarray, " q"]:
     """What the composer finds with one other system beside it."""
-    weight_s = np.zeros(len(SYSTEMS), np.float32)
-    weight_s[[SYSTEMS.index(COMPOSER), system]] = 1.0, nats
+    weight_s = np.zeros(len(COMPARED), np.float32)
+    weight_s[[COMPARED.index(COMPOSER), system]] = 1.0, nats
     fused_qn = fuse(one.z_qsn, np.tile(weight_s, (len(one.z_qsn), 1)))
     return hits(fused_qn, one.queries.target_q, one.out_qn)
 

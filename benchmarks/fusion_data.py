@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal
 from unittest.mock import patch
 
@@ -43,7 +44,7 @@ from viewfinder.evaluation.protocols.chatsearch import make_user_turns
 from viewfinder.evaluation.replay import RegionScorer, force_pictures, make_conversation, query_each_turn
 from viewfinder.query import Query, RegionSpace
 from viewfinder.retrievers import Retriever
-from viewfinder.retrievers.one.gates import SYSTEMS, WORLDS, describe_conversation
+from viewfinder.retrievers.one.gates import COMPOSER, WORLDS, describe_conversation
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.scores import find_excluded, score_all
 from viewfinder.worlds import write_world
@@ -220,29 +221,43 @@ class Scored:
     ms_a_turn: float
 
 
-def score_columns(work: Path, data: Path, parts: Sequence[Part], names: Sequence[str]) -> None:
-    """Scores all columns by all systems, as far as that is not done."""
+Loaders = Mapping[str, Callable[[], Retriever[Any]]]
+"""How systems are loaded, by the name of their scores."""
+
+COMPARED = (COMPOSER, "clip-t", "clip-ti", "drilldown", "chatir", "fashioniq", "mai", "chatsearcher")
+"""The shipped systems that are compared and added up, the composer first."""
+
+SHIPPED: Loaders = {system: partial(load_system, system) for system in COMPARED}
+
+AS_THEY_ARE: Mapping[str, str] = MappingProxyType({system: system for system in COMPARED})
+"""Under which names the scores of the systems are that are added up: these."""
+
+
+def score_columns(
+    work: Path, data: Path, parts: Sequence[Part], names: Sequence[str], loaders: Loaders = SHIPPED
+) -> None:
+    """Scores all columns by systems, as far as that is not done."""
     encoder = RememberingEncoder()
     for name in names:
         for part in parts:
             home = work / "scores" / part / folder_name(name)
             if part == "val" and name == SMALL:  # its photographs are among those of the other
                 continue
-            if all((home / f"{system}.done").is_file() for system in SYSTEMS):
+            if all((home / f"{system}.done").is_file() for system in loaders):
                 continue
             tasks, plan = read_tasks_of(name, part, work, data)
-            score_systems(f"{part} {name}", home, tasks, plan, encoder, partial(reuse_scores, home, name))
+            score_systems(f"{part} {name}", home, tasks, plan, encoder, partial(reuse_scores, home, name), loaders)
 
 
 def score_systems(
     title: str, home: Path, tasks: Sequence[Task], plan: Plan, encoder: RememberingEncoder,
-    reuse: Callable[[str], bool] = lambda system: False,
+    reuse: Callable[[str], bool] = lambda system: False, loaders: Loaders = SHIPPED,
 ) -> None:  # fmt: skip
-    """Scores the tasks of a column by all systems, as far as that is not done; `reuse` takes scores from elsewhere."""
-    for system in SYSTEMS:
+    """Scores the tasks of a column by systems, as far as that is not done; `reuse` takes scores from elsewhere."""
+    for system, load in loaders.items():
         if (home / f"{system}.done").is_file() or reuse(system):
             continue
-        retriever = force_pictures(load_system(system))
+        retriever = force_pictures(load())
         pictures = load_pictures(plan, encoder, retriever)
         for number, task in enumerate(tasks):
             known = without_shown(match_pictures(task, pictures, plan.limit))
@@ -250,7 +265,8 @@ def score_systems(
             place.mkdir(parents=True, exist_ok=True)
             gallery = pictures.gallery(tuple(known.pictures()), known.captions if plan.captions else None)
             if not (place / "about.npz").is_file():
-                write_about(place, known, gallery, captions=plan.captions and bool(known.captions))
+                captions = plan.captions and bool(known.captions)
+                write_queries(place, list_queries(known, gallery, captions=captions))
             scored = score_task(known, gallery, retriever)
             write_scores(place, system, scored)
             print(title, number, system, scored.scores_qn.shape, f"{scored.ms_a_turn:.1f} ms", flush=True)
@@ -323,8 +339,8 @@ def score_queries(
     return found
 
 
-def write_about(place: Path, task: Task, gallery: Gallery, *, captions: bool) -> None:
-    """Writes the queries of a task."""
+def list_queries(task: Task, gallery: Gallery, *, captions: bool) -> Queries:
+    """The queries of a task."""
     ranked_n = np.sort(np.array(gallery.rows(task.gallery), np.int64))
     at = {int(row): position for position, row in enumerate(ranked_n)}
     dialogue_q, target_q, last_q, conversation_qf = [], [], [], []
@@ -336,12 +352,11 @@ def write_about(place: Path, task: Task, gallery: Gallery, *, captions: bool) ->
             target_q.append(at[gallery.row(wanted)])
             last_q.append(turn + 1 == len(dialogue.turns))
             conversation_qf.append(describe_conversation(dialogue.turns[: turn + 1]))
-    queries = Queries(
+    return Queries(
         tuple(one.id for one in task.dialogues), np.array(dialogue_q), np.array(target_q), np.array(last_q),
         np.array(conversation_qf, np.float32), gallery.snapshot.matrix_nd[ranked_n].mean(axis=0),
         captions,
     )  # fmt: skip
-    write_queries(place, queries)
 
 
 def write_queries(place: Path, queries: Queries) -> None:
@@ -361,18 +376,17 @@ def write_scores(place: Path, system: str, scored: Scored) -> None:
     )  # fmt: skip
 
 
-def read_column(work: Path, part: Part, name: str) -> Iterator[tuple[Queries, dict[str, Scored]]]:
-    """What is kept of a column, task by task."""
+def read_column(
+    work: Path, part: Part, name: str, members: Mapping[str, str] = AS_THEY_ARE
+) -> Iterator[tuple[Queries, dict[str, Scored]]]:
+    """What is kept of a column, task by task; `members`: systems, and under which names their scores are."""
     for place in list_places(work, part, name):
         with np.load(place / "about.npz") as about:
             queries = Queries(
                 tuple(map(str, about["ids"])), about["dialogue_q"], about["target_q"], about["last_q"],
                 about["conversation_qf"], about["mean_d"], bool(about["captions"]),
             )  # fmt: skip
-        found = {}
-        for system in SYSTEMS:
-            found[system] = read_scores(place, system)
-        yield queries, found
+        yield queries, {system: read_scores(place, kept_as) for system, kept_as in members.items()}
 
 
 def read_scores(place: Path, system: str) -> Scored:

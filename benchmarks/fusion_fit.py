@@ -17,12 +17,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from fusion_data import Queries, Scored
+from fusion_data import COMPARED, Queries, Scored
 from jaxtyping import Bool, Float, Float32, Int
 from torch.nn import functional
 
 from viewfinder.metrics import expected_hits, score_bounds
-from viewfinder.retrievers.one.gates import COMPOSER, CONVERSATION, SYSTEMS, WORLDS, compare_worlds
+from viewfinder.retrievers.one.gates import COMPOSER, CONVERSATION, WORLDS, compare_worlds
 from viewfinder.search.scores import SAME_SCORES
 
 DEPTH = 10
@@ -45,7 +45,7 @@ PEAK = 4.0
 INPUTS = {
     "conversation": CONVERSATION,
     "library": (*WORLDS, "captions"),
-    "peaks": tuple(f"peak of {system}" for system in SYSTEMS),
+    "peaks": tuple(f"peak of {system}" for system in COMPARED),
 }
 """What gates may know, by what it is of."""
 
@@ -60,7 +60,7 @@ ALL: Inputs = tuple(INPUTS)
 class Standardised:
     """The queries of one task with the scores of all systems: in nats of the composer, in deviations of others.
 
-    `added_eqn`: the nats that the turn networks of all seeds add in the sum of `one`; None: they are not asked.
+    `added_qn`: the nats that the turn network adds in the sum of `one`; None: it is not asked.
     """
 
     column: str
@@ -69,7 +69,7 @@ class Standardised:
     z_qsn: Float32[np.ndarray, "q s n"]
     out_qn: Bool[np.ndarray, "q n"]
     hits_sq: Float[np.ndarray, "s q"]
-    added_eqn: Float32[np.ndarray, "e q n"] | None = None
+    added_qn: Float32[np.ndarray, "q n"] | None = None
 
     @property
     def world(self) -> str:
@@ -93,17 +93,19 @@ class Standardised:
 def standardise(
     column: str, queries: Queries, scored: Mapping[str, Scored], means_wd: Float32[np.ndarray, "w d"]
 ) -> Standardised:
-    """All systems' scores of a task on scales of their own (`z_s` above); one that says nothing adds nothing.
+    """All systems' scores of a task on scales of their own (`z_s` above), the composer's first; one that says nothing
+    adds nothing.
 
     What is not searched is what the dialogue shows, and what the composer excludes.
     """
-    raw_qsn = np.stack([scored[system].scores_qn for system in SYSTEMS], axis=1)
+    assert next(iter(scored)) == COMPOSER
+    raw_qsn = np.stack([one.scores_qn for one in scored.values()], axis=1)
     z_qsn = raw_qsn - raw_qsn.mean(axis=2, keepdims=True)
     deviation_qs1 = z_qsn.std(axis=2, keepdims=True)
     unit_qs1 = np.where(deviation_qs1 > SAME_SCORES, deviation_qs1, np.inf)
-    unit_qs1[:, SYSTEMS.index(COMPOSER), 0] = 1 / scored[COMPOSER].sharpness_q
+    unit_qs1[:, 0, 0] = 1 / scored[COMPOSER].sharpness_q
     z_qsn /= unit_qs1
-    hits_sq = np.stack([hits(scored[system].scores_qn, queries.target_q, scored[system].out_qn) for system in SYSTEMS])
+    hits_sq = np.stack([hits(one.scores_qn, queries.target_q, one.out_qn) for one in scored.values()])
     worlds_w = compare_worlds(queries.mean_d, means_wd)
     return Standardised(column, queries, worlds_w, z_qsn, scored["composer"].out_qn, hits_sq)
 
@@ -134,18 +136,18 @@ class Gates:
         """Whether each wanted picture is among the first ten."""
         return hits(fuse(some.z_qsn, self.kept_weights(some, least)), some.queries.target_q, some.out_qn)
 
-    def hits_with(self, some: Standardised, seed: int, least: float) -> Float[np.ndarray, " q"]:
-        """The same with what the turn network of a seed adds, if it is asked."""
+    def hits_with(self, some: Standardised, least: float) -> Float[np.ndarray, " q"]:
+        """The same with what the turn network adds, if it is asked."""
         total_qn = fuse(some.z_qsn, self.kept_weights(some, least))
-        if some.added_eqn is not None:
-            total_qn = total_qn + some.added_eqn[seed]
+        if some.added_qn is not None:
+            total_qn = total_qn + some.added_qn
         return hits(total_qn, some.queries.target_q, some.out_qn)
 
     def kept_weights(self, some: Standardised, least: float) -> Float32[np.ndarray, "q s"]:
         """The weights, 0 for systems with less than this share; the composer is never left out."""
         weight_qs = self.weights(some)
         kept_qs = weight_qs >= least * weight_qs.sum(axis=1, keepdims=True)
-        kept_qs[:, SYSTEMS.index(COMPOSER)] = True
+        kept_qs[:, 0] = True
         return np.where(kept_qs, weight_qs, np.float32(0))
 
 
@@ -181,9 +183,9 @@ def fit(some: Sequence[Standardised], known: Inputs, seed: int, start: Gates | N
                 rows_q = random.permutation(np.flatnonzero(chosen_q))[:MOST_QUERIES]
                 sample = _take(one, rows_q, known, random)
                 halves.setdefault(one.column, ([], []))[side].append(sample)
-    width = sum(len(INPUTS[name]) for name in known)
-    a_s = torch.full((len(SYSTEMS),), -1.0) if start is None else torch.tensor(start.a_s)
-    w_sx = torch.zeros(len(SYSTEMS), width)
+    width, systems = sum(len(INPUTS[name]) for name in known), some[0].z_qsn.shape[1]
+    a_s = torch.full((systems,), -1.0) if start is None else torch.tensor(start.a_s)
+    w_sx = torch.zeros(systems, width)
     a_s.requires_grad_()
     w_sx.requires_grad_()
     optimiser = torch.optim.Adam([a_s, w_sx], lr=0.05)

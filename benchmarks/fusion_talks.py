@@ -11,12 +11,14 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal, Protocol
 
 import numpy as np
 from conversations import ROUNDS, STYLES
 from fusion_data import (
     CHOSEN,
+    COMPARED,
     LIMITS,
     Part,
     Queries,
@@ -42,7 +44,7 @@ from viewfinder.evaluation.replay import RegionScorer, force_pictures
 from viewfinder.evaluation.simulate import RESULTS_SHOWN, draw_first_pictures
 from viewfinder.query import Query
 from viewfinder.retrievers import Retriever
-from viewfinder.retrievers.one.gates import PRODUCTS, SYSTEMS, describe_conversation
+from viewfinder.retrievers.one.gates import PRODUCTS, describe_conversation
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.kernels import best_rows
 from viewfinder.search.scores import find_excluded
@@ -81,26 +83,27 @@ class Lead(Protocol):
         """The score of every picture after these turns."""
 
 
-@dataclass(frozen=True)
+def mark_all(readers: Mapping[str, Retriever[Any]]) -> Iterator[str]:
+    """The fingerprints of weights."""
+    return (str(getattr(one, "fingerprint", "")) for one in readers.values())
+
+
+@dataclass(frozen=True, eq=False)
 class Alone:
-    """One system leads."""
+    """One system leads; `readers`: with other weights than the shipped ones."""
 
     system: str
+    readers: Mapping[str, Retriever[Any]] = field(default_factory=dict)
 
     @property
     def mark(self) -> str:
-        """Its name."""
-        return self.system
+        """Its name, and what its own weights are."""
+        return "-".join([self.system, *mark_all(self.readers)])
 
     @property
     def systems(self) -> tuple[str, ...]:
         """That one."""
         return (self.system,)
-
-    @property
-    def readers(self) -> Mapping[str, Retriever[Any]]:
-        """None."""
-        return {}
 
     def total(self, heard: Heard, hall: Hall) -> Float32[np.ndarray, " n"]:
         """Its scores."""
@@ -173,7 +176,7 @@ def hold(hall: Hall, dialogue: SearchDialogue, lead: Lead, also: Sequence[str] =
 
 
 def open_halls(
-    name: str, work: Path, part: Part | Literal["train"], systems: Sequence[str] = SYSTEMS
+    name: str, work: Path, part: Part | Literal["train"], systems: Sequence[str] = COMPARED
 ) -> Iterator[Hall]:
     """The tasks of a column, each with its user: of Fashion IQ's dialogue there is one a kind of garment.
 
@@ -209,22 +212,24 @@ def open_halls(
         yield Hall(known, pictures.gallery(known.gallery), retrievers, speaker, mean_vectors(work))
 
 
-def score_validation_talks(work: Path) -> None:
-    """Keeps the scores of all systems in validation dialogues that some of them lead."""
+def score_validation_talks(work: Path, own: Mapping[str, Retriever[Any]] = MappingProxyType({})) -> None:
+    """Keeps the scores of all systems in validation dialogues that some of them lead; `own`: or those of other ones."""
     for name, leaders in LED.items():
         home = work / "scores" / "val" / folder_name(name)
-        if (home / "done").is_file():
+        new = [one for one in own or COMPARED if not (home / f"{one}.done").is_file()]
+        if not new:
             continue
         for number, hall in enumerate(open_halls(name, work, "val")):
             for at, leader in enumerate(leaders):
-                held = [list(hold(hall, one, Alone(leader), SYSTEMS)) for one in hall.task.dialogues]
-                keep_talks(home / str(len(leaders) * number + at), hall, held)
-                print("val", name, hall.task.name, leader, len(held), flush=True)
-        (home / "done").touch()
+                held = [list(hold(hall, one, Alone(leader, own), new)) for one in hall.task.dialogues]
+                keep_talks(home / str(len(leaders) * number + at), hall, held, new)
+                print("val", name, hall.task.name, leader, new, len(held), flush=True)
+        for one in new:
+            (home / f"{one}.done").touch()
 
 
-def keep_talks(folder: Path, hall: Hall, held: Sequence[Sequence[Moment]]) -> None:
-    """Keeps the scores of all systems in some dialogues, one for each of the task."""
+def keep_talks(folder: Path, hall: Hall, held: Sequence[Sequence[Moment]], systems: Sequence[str]) -> None:
+    """Keeps the scores of systems in some dialogues, one for each of the task."""
     moments = [(place, moment) for place, talk in enumerate(held) for moment in talk]
     targets = [hall.gallery.row(one.target) for one in hall.task.dialogues]
     ends = {id(talk[-1]) for talk in held if talk}
@@ -236,7 +241,7 @@ def keep_talks(folder: Path, hall: Hall, held: Sequence[Sequence[Moment]]) -> No
     )  # fmt: skip
     folder.mkdir(parents=True, exist_ok=True)
     write_queries(folder, queries)
-    for system in SYSTEMS:
+    for system in systems:
         write_scores(folder, system, stack_heard([one.heard for _, one in moments], system))
 
 
@@ -252,12 +257,15 @@ def stack_heard(some: Sequence[Heard], system: str) -> Scored:
 
 @dataclass(frozen=True, eq=False)
 class Fused:
-    """All systems lead together; `reader`: with the opinion of a turn network, of a weight."""
+    """Systems lead together; `reader`: with the opinion of a turn network, of a weight; `own`: some systems with other
+    weights than the shipped ones; `members`: whose scores are added up."""
 
     gates: Gates
     least: float = 0.0  # systems of a smaller share are left out
     reader: TurnReader | None = None
     nats: float = 0.0
+    own: Mapping[str, Retriever[Any]] = field(default_factory=dict)
+    members: Sequence[str] = COMPARED
 
     @property
     def mark(self) -> str:
@@ -265,24 +273,25 @@ class Fused:
         numbers = self.gates.a_s.tobytes() + self.gates.w_sx.tobytes() + str(self.least).encode()
         if self.reader is not None:
             numbers += self.reader.fingerprint + str(self.nats).encode()
+        numbers += "".join(mark_all(self.own)).encode()
         return hashlib.blake2b(numbers, digest_size=8).hexdigest()
 
     @property
     def systems(self) -> tuple[str, ...]:
         """All of them."""
-        return (*SYSTEMS, *self.readers)
+        return tuple(dict.fromkeys((*self.members, *self.readers)))
 
     @property
     def readers(self) -> Mapping[str, Retriever[Any]]:
-        """The turn network, if it is heard."""
-        return {} if self.reader is None else {self.reader.name: self.reader}
+        """Those with weights of their own, and the turn network, if it is heard."""
+        return dict(self.own) if self.reader is None else {**self.own, self.reader.name: self.reader}
 
     def total(self, heard: Heard, hall: Hall) -> Float32[np.ndarray, " n"]:
         """The weighted sum of their standardised scores."""
         none_q, said_qf = np.zeros(1, int), np.array([describe_conversation(heard.turns)], np.float32)
         mean_d = hall.gallery.snapshot.matrix_nd[:].mean(axis=0)
         queries = Queries(("",), none_q, none_q, np.ones(1, bool), said_qf, mean_d, captions=False)
-        scored = {name: stack_heard([heard], name) for name in SYSTEMS}
+        scored = {name: stack_heard([heard], name) for name in self.members}
         one = standardise(TALKS_COLUMN, queries, scored, hall.means_wd)
         total_n: Float32[np.ndarray, " n"] = fuse(one.z_qsn, self.gates.kept_weights(one, self.least))[0]
         if self.reader is not None and one.world == PRODUCTS:

@@ -10,15 +10,19 @@ wishes how many are of those that fit the last one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
+from itertools import product
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
 from chat_tests import without_shown
 from fusion_data import (
+    AS_THEY_ARE,
+    PARTS,
     PRODUCTS,
+    SHIPPED,
     Part,
     list_places,
     mean_vectors,
@@ -35,6 +39,7 @@ from jaxtyping import Bool, Float, Float32, Int
 from network_columns import plan_training
 from network_data import Kind, Talks, record
 from network_talks import record_talks
+from own_systems import list_own, load_retrained
 from product_wishes import Shop, list_families, make_task, open_shop
 from remembering import RememberingEncoder
 from side_by_side import folder_name
@@ -45,8 +50,7 @@ from viewfinder.evaluation import Plan, Task
 from viewfinder.evaluation.evaluate import load_tasks
 from viewfinder.evaluation.pictures import load_pictures, match_pictures
 from viewfinder.evaluation.plan import SearchDialogue, load_system
-from viewfinder.retrievers.one.gates import COMPOSER, MIN_SHARE, SYSTEMS
-from viewfinder.retrievers.one.turn_network import TurnNetwork
+from viewfinder.retrievers.one.gates import MIN_SHARE
 
 WISHES = "mixed: wishes"
 FROM = {"mixed: fashioniq, one turn": "fashioniq: one turn", "mixed: mai, sessions": "mai: sessions"}
@@ -129,13 +133,15 @@ def keep_picks(talks: Talks) -> Talks:
 # -- scores
 
 
-def score_mixed(fusion: Path, data: Path, parts: Sequence[Part], encoder: RememberingEncoder) -> None:
-    """Scores the recorded dialogues by all systems, as far as that is not done, and keeps what the pictures are."""
+def score_mixed(fusion: Path, mixture: Path, data: Path, encoder: RememberingEncoder) -> None:
+    """Scores the recorded dialogues by all systems, those that `one` has for its own among them, as far as that is not
+    done, and keeps what the pictures are."""
+    own = {name: partial(load_retrained, *one, mixture) for name, one in list_own().items()}
     for name in RECORDED:
-        for part in parts:
+        for part in PARTS:
             home = fusion / "scores" / part / folder_name(name)
             tasks, plan = read_mixed_tasks(name, part, fusion, data)
-            score_systems(f"{part} {name}", home, tasks, plan, encoder)
+            score_systems(f"{part} {name}", home, tasks, plan, encoder, loaders={**SHIPPED, **own})
             if not (home / "keys.npy").is_file():
                 pictures = load_pictures(plan, encoder, load_system("composer"))
                 known = match_pictures(tasks[0], pictures)
@@ -144,24 +150,18 @@ def score_mixed(fusion: Path, data: Path, parts: Sequence[Part], encoder: Rememb
                 np.save(home / "keys.npy", np.array([Path(gallery.snapshot.ids[row]).stem for row in rows]))
 
 
-def score_networks(
-    fusion: Path, data: Path, part: Part, networks: Mapping[str, Callable[[], TurnNetwork]], encoder: RememberingEncoder
-) -> None:
-    """Scores the recorded dialogues by networks, each under its name, as far as that is not done."""
-    for name in RECORDED:
+def score_network(title: str, reader: TurnReader, fusion: Path, data: Path, encoder: RememberingEncoder) -> None:
+    """Scores the recorded dialogues by a network, under a name, as far as that is not done."""
+    for name, part in product(RECORDED, PARTS):
         places = list_places(fusion, part, name)
-        new = [key for key in networks if not (places[-1] / f"{key}.npz").is_file()]
-        if not new:
+        if (places[-1] / f"{title}.npz").is_file():
             continue
         tasks, plan = read_mixed_tasks(name, part, fusion, data)
         pictures = load_pictures(plan, encoder, load_system("composer"))
-        readers = {key: TurnReader(networks[key]()) for key in new}
         for place, task in zip(places, tasks, strict=True):
             known = without_shown(match_pictures(task, pictures, plan.limit))
-            gallery = pictures.gallery(tuple(known.pictures()))
-            for key, reader in readers.items():
-                write_scores(place, key, score_task(known, gallery, reader))
-        print(part, name, new, flush=True)
+            write_scores(place, title, score_task(known, pictures.gallery(tuple(known.pictures())), reader))
+        print(part, name, title, flush=True)
 
 
 # -- what is found
@@ -172,7 +172,15 @@ FOUND, OF_FAMILY, RIGHT = "R@10", "of the family", "right"
 many as there are."""
 
 Totals = Callable[[Standardised, Path], Float32[np.ndarray, "q n"]]
-"""The score of every picture, given all systems' and the folder in which those of networks are."""
+"""The score of every picture, given all systems' and the folder in which those of the network are."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way to score; `members`: as `read_column`."""
+
+    total: Totals
+    members: Mapping[str, str] = field(default_factory=lambda: AS_THEY_ARE)
 
 
 def add_gates(gates: Gates, key: str | None, nats: float, one: Standardised, place: Path) -> Float32[np.ndarray, "q n"]:
@@ -183,25 +191,33 @@ def add_gates(gates: Gates, key: str | None, nats: float, one: Standardised, pla
 
 def hear_composer(one: Standardised, place: Path) -> Float32[np.ndarray, "q n"]:
     """The composer's own."""
-    return np.asarray(one.z_qsn[:, SYSTEMS.index(COMPOSER)])
+    return np.asarray(one.z_qsn[:, 0])
 
 
 def find_all(
-    name: str, part: Part, fusion: Path, data: Path, ways: Mapping[str, Sequence[Totals]]
+    name: str, part: Part, fusion: Path, data: Path, ways: Mapping[str, Sequence[Way]]
 ) -> dict[str, dict[str, Float[np.ndarray, "e c"]]]:
     """What ways find after the last turn of the recorded dialogues of a column, each in as many fits as it has."""
     families = list_families(open_shop_of(data, part))
     keys = np.load(fusion / "scores" / part / folder_name(name) / "keys.npy").tolist()
     right = read_wishes(data, part)[1] if name == WISHES else None
     found: dict[str, dict[str, list[list[Float[np.ndarray, " c"]]]]] = {way: {} for way in ways}
-    for place, both in zip(list_places(fusion, part, name), read_column(fusion, part, name), strict=True):
-        one = standardise(name, *both, mean_vectors(fusion))
+    several = {tuple(fit.members.items()) for fits in ways.values() for fit in fits}
+    columns = [read_column(fusion, part, name, dict(members)) for members in several]
+    for place, *tasks in zip(list_places(fusion, part, name), *columns, strict=True):
+        ones = {
+            members: standardise(name, queries, scored, mean_vectors(fusion))
+            for members, (queries, scored) in zip(several, tasks, strict=True)
+        }
+        one = next(iter(ones.values()))
         last_q = one.queries.last_q
         rights = [right[one.queries.ids[at]] for at in one.queries.dialogue_q[last_q]] if right is not None else None
         for way, fits in ways.items():
-            for seed, total in enumerate(fits):
-                total_qn, out_qn = total(one, place)[last_q], one.out_qn[last_q]
-                counted = count_first(total_qn, one.queries.target_q[last_q], out_qn, keys, families, rights)
+            for seed, fit in enumerate(fits):
+                total_qn = fit.total(ones[tuple(fit.members.items())], place)[last_q]
+                counted = count_first(
+                    total_qn, one.queries.target_q[last_q], one.out_qn[last_q], keys, families, rights
+                )
                 for metric, value_c in counted.items():
                     found[way].setdefault(metric, [[] for _ in fits])[seed].append(value_c)
     return {

@@ -7,12 +7,12 @@ column. The composer in its place tells what such a weight alone does.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from fusion_data import ALL_PHOTOGRAPHS, COLUMNS, Part, mean_vectors, read_column
+from fusion_data import ALL_PHOTOGRAPHS, AS_THEY_ARE, COLUMNS, COMPARED, Part, mean_vectors, read_column
 from fusion_fit import Gates, Standardised, fuse, hits, standardise
 from jaxtyping import Float, Float32
 from network_data import BatchingEncoder, Talks, record, record_column
@@ -26,7 +26,7 @@ from viewfinder.evaluation.evaluate import load_tasks
 from viewfinder.evaluation.pictures import Pictures, load_pictures, match_pictures
 from viewfinder.evaluation.plan import load_system
 from viewfinder.metrics import correct_holm, seeded_test
-from viewfinder.retrievers.one.gates import COMPOSER, MIN_SHARE, PHOTOGRAPHS, SYSTEMS, WORLDS
+from viewfinder.retrievers.one.gates import MIN_SHARE, PHOTOGRAPHS, WORLDS
 
 LEARNT = ("fashioniq: one turn", "cirr")
 """Columns of whose training part there are dialogues."""
@@ -92,12 +92,12 @@ def measure_columns(work: Path, fusion: Path, networks: Sequence[TurnNetwork]) -
         composer_weight, control_ec = choose_weight(validation, test, gates, [None] * len(gates))
         one_ec = np.stack([end_hits(test, one, None, 0.0) for one in gates])
         alone_sc = np.concatenate([some.hits_sq[:, some.queries.last_q] for some, _ in test], axis=1)
-        composer_c, best = alone_sc[SYSTEMS.index(COMPOSER)], int(alone_sc.mean(axis=1).argmax())
+        composer_c, best = alone_sc[0], int(alone_sc.mean(axis=1).argmax())
         network_ec = np.stack([end_hits(test, None, network, 1.0) for network in networks])
         found[name] = {
             "dialogues": len(composer_c),
             "composer": estimate_mean(composer_c[None]),
-            "best": SYSTEMS[best],
+            "best": COMPARED[best],
             "best found": estimate_mean(alone_sc[best][None]),
             "one": estimate_mean(one_ec),
             "network": estimate_mean(network_ec),
@@ -138,10 +138,13 @@ def read_gates(file: Path) -> Gates:
         return Gates(tuple(map(str, kept["known"])), kept["a_s"], kept["w_sx"], float(kept["held"]))
 
 
-def read_both(work: Path, fusion: Path, part: Part, name: str) -> Iterator[tuple[Standardised, Talks]]:
-    """The scores of all systems, and the same dialogues as the network reads them."""
+def read_both(
+    work: Path, fusion: Path, part: Part, name: str, members: Mapping[str, str] = AS_THEY_ARE
+) -> Iterator[tuple[Standardised, Talks]]:
+    """The scores of all systems, and the same dialogues as the network reads them; `members`: as `read_column`."""
     means_wd = mean_vectors(fusion)
-    for (queries, scored), talks in zip(read_column(fusion, part, name), read_kept(work, part, name), strict=True):
+    column = read_column(fusion, part, name, members)
+    for (queries, scored), talks in zip(column, read_kept(work, part, name), strict=True):
         assert (queries.target_q == talks.target_q).all(), "the same dialogues, turn by turn"
         yield standardise(name, queries, scored, means_wd), talks
 
@@ -159,7 +162,7 @@ def end_hits(
         last_q = one.queries.last_q
         total_qn: Float32[np.ndarray, "q n"] = np.zeros(one.out_qn.shape, np.float32)
         if gates is not None and WORLDS[int(np.argmax(one.worlds_w))] == PHOTOGRAPHS:
-            total_qn = one.z_qsn[:, SYSTEMS.index(COMPOSER)]
+            total_qn = one.z_qsn[:, 0]
         elif gates is not None:
             total_qn = fuse(one.z_qsn, gates.kept_weights(one, MIN_SHARE))
         if weight:

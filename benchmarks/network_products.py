@@ -50,21 +50,22 @@ from mixed_products import (
     FOUND,
     MIXED,
     RECORDED,
-    Totals,
+    Way,
     add_gates,
     find_all,
     hear_composer,
     lead_mixed,
     record_mixed,
     score_mixed,
-    score_networks,
+    score_network,
 )
 from network import TRAININGS, Training, judge, load_network, train
 from network_columns import LEARNT, end_hits, keep, read_both, read_gates, read_kept, read_training_tasks
 from network_data import BatchingEncoder, Kind, record, record_column
 from network_talks import record_talks
+from own_systems import load_own, members_for
 from remembering import RememberingEncoder
-from report_fusion import GATES_ALONE
+from report_fusion import AS_SHIPPED, GATES_ALONE
 from rows import SEEDS, estimate_mean
 from side_by_side import READS_CAPTIONS, folder_name
 from turn_network import Sizes
@@ -75,11 +76,11 @@ from viewfinder.data.splits import name_pictures
 from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.evaluation.pictures import load_pictures, match_pictures
 from viewfinder.evaluation.plan import load_system
-from viewfinder.retrievers.one.gates import COMPOSER, MIN_SHARE, PRODUCTS
+from viewfinder.retrievers.one.gates import COMPOSER, MIN_SHARE, PRODUCTS, SYSTEMS
 from viewfinder.retrievers.one.retriever import NETWORK_SYSTEM, SHIPPED_NETWORK
 from viewfinder.retrievers.one.turn_network import KINDS, TurnNetwork
 from viewfinder.training.checkpoints import write_tensors
-from viewfinder.weights import NETWORK, Card, TrainingList
+from viewfinder.weights import NETWORK, Card, TrainingList, load_system_weights
 
 KEPT = "learnt-all"
 """The folder of what is learnt from."""
@@ -116,8 +117,11 @@ CHOSEN = ALL_KINDS
 WEIGHTS = (0.0, 0.4, 0.8, 1.6, 2.4, 3.2, 4.8, 6.4)
 """Nats a deviation that are tried on validation with every form."""
 
-CHOSEN_WEIGHTS = WEIGHTS[:6]
-"""Of the chosen form: in dialogues that it leads, too, which take long."""
+SAME_MEAN = 0.001
+"""The smallest weight whose mean is within this of the best one's is chosen."""
+
+WEIGHTS_OF_CHOSEN = (0.0, 1.6, 2.4, 3.2)
+"""Of the shipped network: in dialogues that `one` leads, too, which take long."""
 
 
 def main() -> None:
@@ -126,6 +130,7 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("--work", type=Path, default=Path("runs/network"), help="that of network.py, which is made")
     parser.add_argument("--fusion", type=Path, default=Path("runs/fusion"), help="that of fusion.py, which is made")
+    parser.add_argument("--mixture", type=Path, default=Path("runs/mixture"), help="that of mixture.py")
     steps = ("talks", "train", "score", "choose", "ship", "mixed")
     parser.add_argument("--only", nargs="*", choices=steps, default=steps[:4])
     given = parser.parse_args()
@@ -137,13 +142,15 @@ def main() -> None:
             for seed in training.seeds:
                 train(name, seed, given.work, training)
     if "score" in given.only:
-        score_columns(given.work, given.fusion, given.data.resolve(), RememberingEncoder())
+        score_columns(given.fusion, given.mixture, given.data.resolve(), RememberingEncoder())
     if "choose" in given.only:
-        write_json(RESULTS / "network_products.json", choose(given.work, given.fusion, given.data.resolve()))
+        found = choose(given.work, given.fusion, given.mixture, given.data.resolve())
+        write_json(RESULTS / "network_products.json", found)
     if "ship" in given.only:
         ship(given.work, given.fusion)
     if "mixed" in given.only:
-        write_json(RESULTS / "mixed_products.json", measure_mixed(given.work, given.fusion, given.data.resolve()))
+        found = measure_mixed(given.fusion, given.mixture, given.data.resolve())
+        write_json(RESULTS / "mixed_products.json", found)
 
 
 def make_talks(work: Path, fusion: Path, data: Path) -> None:
@@ -177,39 +184,35 @@ def read_nats() -> float:
     return float(read_figures(RESULTS / "network_products.json")["nats a deviation"])
 
 
-def name_scores(seed: int, form: str = CHOSEN) -> str:
-    """The name under which the scores of the network of a seed are kept, beside those of the systems."""
-    return f"turns-{folder_name(form.removeprefix('products: '))}-{seed}"
+SCORES = "turns"
+"""The name under which the scores of the shipped network are kept, beside those of the systems."""
 
 
-def score_columns(
-    work: Path, fusion: Path, data: Path, encoder: RememberingEncoder, seeds: Sequence[int] = SEEDS
-) -> None:
-    """Scores all columns about products, as far as that is not done; those of all kinds on validation alone."""
-    score_mixed(fusion, data, ("val",), encoder)
-    networks = {name_scores(seed): partial(load_numpy, CHOSEN, seed, work) for seed in seeds}
-    score_networks(fusion, data, "val", networks, encoder)
-    for name in list_product_columns(fusion):
-        for part in PARTS:
-            places = list_places(fusion, part, name)
-            if name in READS_CAPTIONS:  # which the network does not read
-                plain = list_places(fusion, part, name.partition(",")[0])
-                for seed, (one, other) in product(seeds, zip(places, plain, strict=True)):
-                    if not (file := one / f"{name_scores(seed)}.npz").is_file():
-                        file.hardlink_to(other / file.name)
-                continue
-            new = [seed for seed in seeds if not (places[-1] / f"{name_scores(seed)}.npz").is_file()]
-            if not new:
-                continue
-            tasks, plan = read_tasks_of(name, part, fusion, data)
-            pictures = load_pictures(plan, encoder, load_system("composer"))
-            for place, task in zip(places, tasks, strict=True):
-                known = without_shown(match_pictures(task, pictures, plan.limit))
-                gallery = pictures.gallery(tuple(known.pictures()))
-                for seed in new:
-                    reader = TurnReader(load_numpy(CHOSEN, seed, work))
-                    write_scores(place, name_scores(seed), score_task(known, gallery, reader))
-            print(part, name, flush=True)
+def load_shipped_network() -> TurnNetwork:
+    """The network of the package."""
+    return TurnNetwork.of(load_system_weights(NETWORK_SYSTEM, None, SHIPPED_NETWORK))
+
+
+def score_columns(fusion: Path, mixture: Path, data: Path, encoder: RememberingEncoder) -> None:
+    """Scores all columns about products by the shipped network, as far as that is not done."""
+    reader = TurnReader(load_shipped_network())
+    score_mixed(fusion, mixture, data, encoder)
+    score_network(SCORES, reader, fusion, data, encoder)
+    for name, part in product(list_product_columns(fusion), PARTS):
+        places = list_places(fusion, part, name)
+        if (places[-1] / f"{SCORES}.npz").is_file():
+            continue
+        if name in READS_CAPTIONS:  # which the network does not read
+            for one, other in zip(places, list_places(fusion, part, name.partition(",")[0]), strict=True):
+                (one / f"{SCORES}.npz").hardlink_to(other / f"{SCORES}.npz")
+            continue
+        tasks, plan = read_tasks_of(name, part, fusion, data)
+        pictures = load_pictures(plan, encoder, load_system("composer"))
+        for place, task in zip(places, tasks, strict=True):
+            known = without_shown(match_pictures(task, pictures, plan.limit))
+            gallery = pictures.gallery(tuple(known.pictures()))
+            write_scores(place, SCORES, score_task(known, gallery, reader))
+        print(part, name, flush=True)
 
 
 def list_product_columns(fusion: Path) -> list[str]:
@@ -218,14 +221,9 @@ def list_product_columns(fusion: Path) -> list[str]:
 
 
 def read_opinions(some: Sequence[Standardised], fusion: Path, part: Part, name: str, nats: float) -> list[Standardised]:
-    """The tasks of a column with what the networks of all seeds add, if they are searched among products."""
+    """The tasks of a column with what the network adds, if they are searched among products."""
     return [
-        replace(
-            one,
-            added_eqn=np.stack(
-                [np.float32(nats) * deviate(read_scores(place, name_scores(seed)).scores_qn) for seed in SEEDS]
-            ),
-        )
+        replace(one, added_qn=np.float32(nats) * deviate(read_scores(place, SCORES).scores_qn))
         if one.world == PRODUCTS
         else one
         for one, place in zip(some, list_places(fusion, part, name), strict=True)
@@ -235,64 +233,77 @@ def read_opinions(some: Sequence[Standardised], fusion: Path, part: Part, name: 
 # -- chosen on validation
 
 
-def choose(work: Path, fusion: Path, data: Path) -> dict[str, Any]:
-    """All forms on validation, and what the chosen one finds there with every weight."""
-    before = read_figures(RESULTS / "network_products.json").get("forms", {})  # what was judged is not judged again
-    forms = {name: before.get(name) or judge_form(name, work, fusion) for name in FORMS}
+def choose(work: Path, fusion: Path, mixture: Path, data: Path) -> dict[str, Any]:
+    """All forms on validation, and what `one` finds there with every weight of the shipped network."""
+    before = read_figures(RESULTS / "network_products.json")  # what was judged is not judged again
+    forms = {name: before.get("forms", {}).get(name) or judge_form(name, work, fusion) for name in FORMS}
+    among_all = before.get("forms, nats among all kinds") or {
+        name: judge_among_all(name, work) for name in (LONGER, CHOSEN)
+    }
     gates = read_all_gates(fusion)
     found: dict[str, dict[float, float]] = {}
     for name in list_product_columns(fusion):
-        known = [standardise(name, *one, mean_vectors(fusion)) for one in read_column(fusion, "val", name)]
+        known = [
+            [standardise(name, *one, mean_vectors(fusion)) for one in read_column(fusion, "val", name, members)]
+            for members in map(members_for, SEEDS)
+        ]
         found[name] = {}
-        for nats in CHOSEN_WEIGHTS:
-            some = read_opinions(known, fusion, "val", name, nats)
+        for nats in WEIGHTS_OF_CHOSEN:
             hits = [
-                one_gates.hits_with(one, seed, MIN_SHARE)[one.queries.last_q]
-                for seed, one_gates in enumerate(gates)
-                for one in some
+                one_gates.hits_with(one, MIN_SHARE)[one.queries.last_q]
+                for one_gates, some in zip(gates, known, strict=True)
+                for one in read_opinions(some, fusion, "val", name, nats)
             ]
             found[name][nats] = round(float(np.concatenate(hits).mean()), 4)
         print(name, found[name], flush=True)
-    readers = [TurnReader(load_numpy(CHOSEN, seed, work)) for seed in SEEDS]
-    leads: dict[str, list[Lead]] = {
-        str(nats): [Fused(one, MIN_SHARE, reader, nats) for one, reader in zip(gates, readers, strict=True)]
-        for nats in CHOSEN_WEIGHTS
-    }
+    leads = {str(nats): lead_one(gates, mixture, nats) for nats in WEIGHTS_OF_CHOSEN}
     led = lead_talks(TALKS_COLUMN, fusion, leads, "val")
-    found[TALKS_COLUMN] = {nats: round(float(led[str(nats)][:, :, -1].mean()), 4) for nats in CHOSEN_WEIGHTS}
+    found[TALKS_COLUMN] = {nats: round(float(led[str(nats)][:, :, -1].mean()), 4) for nats in WEIGHTS_OF_CHOSEN}
     print(TALKS_COLUMN, found[TALKS_COLUMN], flush=True)
     mixed = choose_mixed(fusion, data, gates, leads)
-    every = [*found.values(), *({nats: mean_of(some[nats]) for nats in CHOSEN_WEIGHTS} for some in mixed.values())]
-    mean = {nats: float(np.mean([some[nats] for some in every])) for nats in CHOSEN_WEIGHTS}
+    every = [*found.values(), *({nats: mean_of(some[nats]) for nats in WEIGHTS_OF_CHOSEN} for some in mixed.values())]
+    mean = {nats: float(np.mean([some[nats] for some in every])) for nats in WEIGHTS_OF_CHOSEN}
     return {
         "forms": forms,
-        "forms, nats among all kinds": {name: judge_among_all(name, work) for name in (LONGER, CHOSEN)},
+        "forms, nats among all kinds": among_all,
         "chosen": CHOSEN,
         "validation": {name: {f"{nats}": hit for nats, hit in some.items()} for name, some in found.items()},
         "mixed": {name: {f"{nats}": some for nats, some in one.items()} for name, one in mixed.items()},
         "mean": {f"{nats}": round(hit, 4) for nats, hit in mean.items()},
-        "nats a deviation": max(mean, key=lambda nats: (round(mean[nats], 4), -nats)),
+        "nats a deviation": min(nats for nats in mean if mean[nats] > max(mean.values()) - SAME_MEAN),
         "machine": describe_host(),
     }
+
+
+def lead_one(gates: Sequence[Gates], mixture: Path, nats: float) -> list[Lead]:
+    """`one` of every seed, with a weight of the shipped network; 0: without."""
+    reader = TurnReader(load_shipped_network()) if nats else None
+    own = [load_own(mixture, seed) for seed in SEEDS]
+    return [Fused(one, MIN_SHARE, reader, nats, some, SYSTEMS) for one, some in zip(gates, own, strict=True)]
 
 
 def choose_mixed(
     fusion: Path, data: Path, gates: Sequence[Gates], leads: Mapping[str, Sequence[Lead]]
 ) -> dict[str, dict[float, dict[str, float]]]:
-    """What the chosen form finds with every weight among the validation products of all kinds, by column and metric."""
+    """What is found with every weight among the validation products of all kinds, by column and metric."""
     found: dict[str, dict[float, dict[str, float]]] = {}
     for name in RECORDED:
-        ways = {
-            str(nats): [partial(add_gates, one, name_scores(seed), nats) for seed, one in enumerate(gates)]
-            for nats in CHOSEN_WEIGHTS
-        }
+        ways = {str(nats): add_all_gates(gates, nats) for nats in WEIGHTS_OF_CHOSEN}
         counted = find_all(name, "val", fusion, data, ways)
-        found[name] = {nats: average(counted[str(nats)]) for nats in CHOSEN_WEIGHTS}
+        found[name] = {nats: average(counted[str(nats)]) for nats in WEIGHTS_OF_CHOSEN}
         print(name, found[name], flush=True)
     led = lead_mixed(fusion, data, leads, "val")
-    found[MIXED_TALKS] = {nats: average(led[str(nats)]) for nats in CHOSEN_WEIGHTS}
+    found[MIXED_TALKS] = {nats: average(led[str(nats)]) for nats in WEIGHTS_OF_CHOSEN}
     print(MIXED_TALKS, found[MIXED_TALKS], flush=True)
     return found
+
+
+def add_all_gates(gates: Sequence[Gates], nats: float) -> list[Way]:
+    """`one` of every seed, with a weight of the shipped network; 0: without."""
+    return [
+        Way(partial(add_gates, one, SCORES if nats else None, nats), members_for(seed))
+        for seed, one in enumerate(gates)
+    ]
 
 
 def average(counted: Mapping[str, Float[np.ndarray, "e c"]]) -> dict[str, float]:
@@ -307,42 +318,24 @@ def mean_of(counted: Mapping[str, float]) -> float:
 
 # -- among products of all kinds
 
-NATS_OF_ONE_KIND = 1.6
-"""The weight that validation had chosen for the form that was shipped before, which had never to keep to a kind."""
 
-BEFORE = "one, learnt from one kind"
-
-
-def measure_mixed(work: Path, fusion: Path, data: Path) -> dict[str, Any]:
-    """What is found and kept to among the products of all kinds of a part: by the composer, by `one` without a network,
-    with the one that was shipped before, and with this one; and the differences to the first and the third."""
-    gates, nats, encoder = read_all_gates(fusion), read_nats(), RememberingEncoder()
-    forms = {BEFORE: (LONGER, NATS_OF_ONE_KIND), "one": (CHOSEN, nats)}
-    networks = {
-        name_scores(seed, form): partial(load_numpy, form, seed, work) for form, _ in forms.values() for seed in SEEDS
-    }
-    found: dict[str, Any] = {}
-    score_mixed(fusion, data, PARTS, encoder)
+def measure_mixed(fusion: Path, mixture: Path, data: Path) -> dict[str, Any]:
+    """What is found and kept to among the products of all kinds of a part: by the composer, by `one` without the turn
+    network, of shipped systems, and as it is; and its differences to the first and the third."""
+    gates, before, nats, found = read_all_gates(fusion), read_shipped_gates(fusion), read_nats(), dict[str, Any]()
+    reader = TurnReader(load_shipped_network())
     for part in PARTS:
-        score_networks(fusion, data, part, networks, encoder)
-        ways: dict[str, list[Totals]] = {
-            COMPOSER: [hear_composer],
-            GATES_ALONE: [partial(add_gates, one, None, 0.0) for one in gates],
-            **{
-                way: [partial(add_gates, one, name_scores(seed, form), nats) for seed, one in enumerate(gates)]
-                for way, (form, nats) in forms.items()
-            },
+        ways: dict[str, list[Way]] = {
+            COMPOSER: [Way(hear_composer)],
+            GATES_ALONE: add_all_gates(gates, 0.0),
+            AS_SHIPPED: [Way(partial(add_gates, one, SCORES, nats)) for one in before],
+            "one": add_all_gates(gates, nats),
         }
         leads: dict[str, list[Lead]] = {
             COMPOSER: [Alone(COMPOSER)],
-            GATES_ALONE: [Fused(one, MIN_SHARE) for one in gates],
-            **{
-                way: [
-                    Fused(one, MIN_SHARE, TurnReader(load_numpy(form, seed, work)), nats)
-                    for seed, one in enumerate(gates)
-                ]
-                for way, (form, nats) in forms.items()
-            },
+            GATES_ALONE: lead_one(gates, mixture, 0.0),
+            AS_SHIPPED: [Fused(one, MIN_SHARE, reader, nats) for one in before],
+            "one": lead_one(gates, mixture, nats),
         }
         columns = {name: find_all(name, part, fusion, data, ways) for name in RECORDED}
         columns[MIXED_TALKS] = lead_mixed(fusion, data, leads, part)
@@ -352,7 +345,7 @@ def measure_mixed(work: Path, fusion: Path, data: Path) -> dict[str, Any]:
 
 
 def compare_ways(counted: Mapping[str, Mapping[str, Float[np.ndarray, "e c"]]]) -> dict[str, Any]:
-    """The means of all ways, and by how much `one` is above the composer and above what it was before."""
+    """The means of all ways, and by how much `one` is above the composer and above the one of shipped systems."""
     metrics = list(counted["one"])
     return {
         "dialogues": counted["one"][FOUND].shape[1],
@@ -363,19 +356,19 @@ def compare_ways(counted: Mapping[str, Mapping[str, Float[np.ndarray, "e c"]]]) 
             f"one over {way}": {
                 metric: estimate_mean(counted["one"][metric] - counted[way][metric]) for metric in metrics
             }
-            for way in (COMPOSER, BEFORE)
+            for way in (COMPOSER, AS_SHIPPED)
         },
     }
 
 
-def read_all_gates(fusion: Path) -> list[Gates]:
-    """The gates of `one` of all seeds."""
+def read_shipped_gates(fusion: Path) -> list[Gates]:
+    """The gates of the shipped systems of all seeds."""
     return [read_gates(fusion / "gates" / f"one-{seed}.npz") for seed in SEEDS]
 
 
-def load_numpy(form: str, seed: int, work: Path) -> TurnNetwork:
-    """A network that was trained, as the package reads it."""
-    return make_numpy(load_network(form, seed, work), 0.0)
+def read_all_gates(fusion: Path) -> list[Gates]:
+    """The gates of `one` of all seeds."""
+    return [read_gates(fusion / "gates" / f"own-{seed}.npz") for seed in SEEDS]
 
 
 def judge_form(name: str, work: Path, fusion: Path) -> dict[str, Any]:
@@ -393,13 +386,13 @@ def judge_form(name: str, work: Path, fusion: Path) -> dict[str, Any]:
             talks = read_kept(work, "val", column)
             found[column] = {"nats": round(float(np.mean([judge(one, some) for one in networks for some in talks])), 4)}
             continue
-        both = list(read_both(work, fusion, "val", column))
+        both = [list(read_both(work, fusion, "val", column, members_for(seed))) for seed in SEEDS]
         with_one = {
-            nats: float(np.mean([end_hits(both, *pair, nats) for pair in zip(gates, networks, strict=True)]))
+            nats: float(np.mean([end_hits(*three, nats) for three in zip(both, gates, networks, strict=True)]))
             for nats in WEIGHTS
         }
         found[column] = {
-            "nats": round(float(np.mean([judge(one, talks) for one in networks for _, talks in both])), 4),
+            "nats": round(float(np.mean([judge(one, talks) for one in networks for _, talks in both[0]])), 4),
             "one": round(with_one[0.0], 4),
             "with one": round(max(with_one.values()), 4),
         }

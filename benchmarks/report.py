@@ -111,7 +111,7 @@ def make_parts(results: dict[str, dict[str, Any]], judged: Sequence[Judged]) -> 
         "one-time": one_time_table(results["one_time"]),
         **network_parts(results["network"]),
         **products_parts(results["network_products"]),
-        **mixed_parts(results["mixed_products"]),
+        **mixed_parts(results["mixed_products"], results["mixed_networks"]),
         **mixture_parts(results["mixture"]),
         **basic_parts(results["basic"]),
         **conversation_parts(results["conversations"]),

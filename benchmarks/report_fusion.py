@@ -15,6 +15,9 @@ PHOTOGRAPHS = "photographs: five captions"
 GATES_ALONE = "one, gates alone"
 """The way that "one" is without the turn network."""
 
+AS_SHIPPED = "one, of shipped systems"
+"""The way that "one" is with the shipped systems in place of those that have learnt from all dialogues."""
+
 WAYS = ("sum", "gates", "early", "one", "router", "left out")
 """Ways, in the order of the columns."""
 
@@ -28,6 +31,7 @@ def fusion_parts(found: dict[str, Any]) -> dict[str, list[str]]:
         "fusion-machine": [machine_line(found["machine"])],
         "fusion-companions": companions_table(found["photographs, one beside the composer"]),
         "one": one_table(found["columns"]),
+        "one-members": members_table(found["validation, of fewer systems"]),
         "one-machine": [machine_line(found["machine of one"])],
     }
 
@@ -61,24 +65,38 @@ def one_table(columns: Mapping[str, Any]) -> list[str]:
             f"{one['best']} {format_tenths(one['systems'][one['best']]['mean'])}",
             difference_cell(one["ways"]["one"]),
             format_p(one["one over best, Holm"]) if "one over best, Holm" in one else "",
-            *gain_cells(one),
+            *(cell for way in ABLATED for cell in gain_cells(one, way)),
         ]
         for name, one in columns.items()
     ]
-    head = ["column", "composer", "best system", "one", "p, Holm", "without the turn network", "gain by it"]
-    return format_table(head, lines)
+    head = ["column", "composer", "best system", "one", "p, Holm"]
+    return format_table([*head, *(cell for without in ABLATED.values() for cell in (without, "gain"))], lines)
 
 
-def gain_cells(column: Mapping[str, Any]) -> list[str]:
-    """What "one" finds without the turn network, where it has one, and the interval of what this gains."""
-    if GATES_ALONE not in column["ways"]:
-        return ["", ""]
-    gain = column["one over gates alone"]
-    text = f"{100 * gain['low']:+.1f} to {100 * gain['high']:+.1f}"
-    return [
-        format_tenths(column["ways"][GATES_ALONE][SHARED]["mean"]),
-        f"**{text}**" if gain["low"] > 0 else text,
+def members_table(found: Mapping[str, Any]) -> list[str]:
+    """A line for each set of systems: nats where fitting stops, and R@10, by the mean over columns; every fit."""
+    lines = [
+        [
+            {"one": "the five that *one* asks", "all": "all eight"}.get(way, way),
+            ", ".join(f"{nats:.2f}" for nats in one["nats"]),
+            ", ".join(format_tenths(hit) for hit in one[SHARED]),
+        ]
+        for way, one in found.items()
     ]
+    return format_table(["on validation", "nats", "R@10"], lines)
+
+
+ABLATED = {AS_SHIPPED: "of shipped systems", GATES_ALONE: "without the turn network"}
+"""What "one" is without one of its parts."""
+
+
+def gain_cells(column: Mapping[str, Any], way: str) -> list[str]:
+    """What "one" finds without a part, where it has that, and the interval of what the part gains."""
+    if way not in column["ways"]:
+        return ["", ""]
+    gain = column[f"one over {way.removeprefix('one, ')}"]
+    text = f"{100 * gain['low']:+.1f} to {100 * gain['high']:+.1f}"
+    return [format_tenths(column["ways"][way][SHARED]["mean"]), f"**{text}**" if gain["low"] > 0 else text]
 
 
 def ways_table(columns: Mapping[str, Any]) -> list[str]:
@@ -130,7 +148,7 @@ def turn_cell(one: Mapping[str, Any]) -> str:
 def shares_table(columns: Mapping[str, Any], ms_a_turn: Mapping[str, float]) -> list[str]:
     """The share of each system in the weights of `one`, by column, and what a turn of it costs."""
     lines = [
-        [name, *(f"{100 * share:.0f}" for share in one["shares"].values())]
+        [name, *(f"{100 * one['shares'][system]:.0f}" if system in one["shares"] else "" for system in ms_a_turn)]
         for name, one in columns.items()
         if "shares" in one
     ]

@@ -73,30 +73,35 @@ def weights_table(
     return format_table(["nats a deviation", *mean], lines)
 
 
-def mixed_parts(found: Mapping[str, Any]) -> dict[str, list[str]]:
-    """What is found and kept to among products of all kinds, on validation and in the test."""
+def mixed_parts(found: Mapping[str, Any], networks: Mapping[str, Any]) -> dict[str, list[str]]:
+    """What is found and kept to among products of all kinds; and what that was by each of two networks."""
     return {
-        **{f"mixed-{part}": mixed_table(columns) for part, columns in found["parts"].items()},
+        **{f"mixed-{part}": mixed_table(columns, MIXED_WAYS) for part, columns in found["parts"].items()},
         "mixed-machine": [machine_line(found["machine"])],
+        "mixed-networks": mixed_table(networks["parts"]["test"], NETWORKS),
+        "mixed-networks-machine": [machine_line(networks["machine"])],
     }
 
 
 MIXED_WAYS = {
     "composer": "composer", "one, gates alone": "one, without the turn network",
-    "one, learnt from one kind": "one, the network of before", "one": "one",
+    "one, of shipped systems": "one, of shipped systems", "one": "one",
 }  # fmt: skip
-"""Ways of mixed_products.json, and what they are called."""
+"""Ways of mixed_products.json, and what they are called; the last is compared with the one before it."""
+
+NETWORKS = {"one, learnt from one kind": "the network of before", "one": "this one"}
+"""Those of mixed_networks.json."""
 
 
-def mixed_table(columns: Mapping[str, Any]) -> list[str]:
-    """A line for each figure of a column: all ways, and the interval of what the network gains over that of before."""
-    lines = []
+def mixed_table(columns: Mapping[str, Any], ways: Mapping[str, str]) -> list[str]:
+    """A line for each figure of a column: all ways, and the interval of what the last gains over the one before it."""
+    lines, against = [], list(ways)[-2]
     for name, one in columns.items():
-        for metric, gained in one["one over one, learnt from one kind"].items():
-            *others, now = (format_tenths(one["ways"][way][metric]["mean"]) for way in MIXED_WAYS)
+        for metric, gained in one[f"one over {against}"].items():
+            *others, now = (format_tenths(one["ways"][way][metric]["mean"]) for way in ways)
             text = f"{now} ({interval_cell(gained)})"
             lines.append([f"{name}, {metric}", *others, f"**{text}**" if gained["low"] > 0 else text])
-    return format_table(["among products of all kinds", *MIXED_WAYS.values()], lines)
+    return format_table(["among products of all kinds", *ways.values()], lines)
 
 
 def tests_table(found: Mapping[str, Any]) -> list[str]:

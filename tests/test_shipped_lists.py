@@ -24,7 +24,7 @@ def test_all_weights_in_the_package_have_a_list(weights: Path) -> None:
     ("users/captioner/lab", 2459), ("retrievers/fashioniq/modern", 6502 + 5823),
     ("retrievers/mai/modern", 5249 + 5823), ("retrievers/chatsearcher/modern", 5244 + 2496 + 6502 + 5823),
     ("retrievers/chatir/lab", 5244 + 6502 + 5823), ("retrievers/drilldown/modern", 5244 + 6502 + 5823),
-    ("retrievers/one/products", 6436),
+    ("retrievers/one/products", 6436), ("retrievers/one/chatir", 21631), ("retrievers/one/drilldown", 21631),
 ])  # fmt: skip
 def test_lists_have_as_many_names_as_the_weights_saw(weights: str, count: int) -> None:
     listed = TrainingList.decode(read_card(PACKAGE / f"{weights}.safetensors").trained_on)

@@ -30,12 +30,16 @@ if TYPE_CHECKING:
     from viewfinder.session.session import Session
 
 
+DEFAULT = "composer"
+"""The retriever of a conversation for which none is chosen."""
+
+
 def chat(
     *,
     retriever: Annotated[
         str,
         option("NAME", "How what was said is searched for. [default: all of it together]", show_default=False),
-    ] = "composer",
+    ] = DEFAULT,
     checkpoint: Annotated[
         Path | None, option("F", "Weights of your own for the retriever. [default: shipped ones]")
     ] = None,
@@ -92,6 +96,8 @@ def chat(
             f"{left_out[0].path} ({left_out[0].reason}): `viewfinder add` takes in what changed, `viewfinder prune` "
             "forgets what is gone"
         )
+    if script is None and retriever == DEFAULT and not as_json:
+        tell_advised(collection)
     printer = TurnPrinter(as_json, preview and not as_json, why, show)
     if script is not None:
         from viewfinder.cli.typed import play_script
@@ -104,6 +110,18 @@ def chat(
     from viewfinder.cli.terminal import Terminal
 
     return Terminal(collection, session, printer, found, questioner, n, looks).run()
+
+
+def tell_advised(library: Library) -> None:
+    """Says which retriever finds more among pictures like these than the default, if there is one."""
+    from viewfinder.retrievers import advise_retriever
+
+    gallery = library.gallery()
+    advised = advise_retriever(gallery.collection) if len(gallery) else None
+    if advised is not None:
+        print_note(
+            f"viewfinder: `--retriever {advised}` finds more among pictures like these (docs/systems/{advised}.md)"
+        )
 
 
 SCRIPT = Path(__file__).with_name("demo.json")

@@ -10,6 +10,7 @@ from viewfinder.plugins import Plugins, label_part
 from viewfinder.query import (
     NOTHING_MORE,
     Change,
+    Collection,
     Part,
     Picture,
     Predictor,
@@ -146,6 +147,16 @@ RETRIEVERS: dict[str, Maker] = {
 
 
 PLUGINS = Plugins("retriever", "viewfinder.retrievers", Retriever, RETRIEVERS)
+
+
+def advise_retriever(collection: Collection) -> str | None:
+    """The retriever in the box with which more was found than with the composer among such pictures; None: there is
+    none.
+    """
+    from viewfinder.retrievers.one.retriever import load
+
+    one = load(None, load_retriever)
+    return one.name if one.finds_more_in(collection) else None
 
 
 def load_retriever(retriever: str | Retriever[Any] | RetrieverClass, checkpoint: Path | None = None) -> Retriever[Any]:

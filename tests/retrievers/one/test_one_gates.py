@@ -47,12 +47,12 @@ def test_a_system_of_a_small_share_is_not_asked_but_the_composer_always_is() -> 
 def test_a_weight_depends_on_what_was_said_and_on_what_is_searched() -> None:
     gates = make_gates(composer=0.0)
     by_words, by_captions = INPUTS.index("picks with words"), INPUTS.index("captions")
-    gates.w_sx[SYSTEMS.index("fashioniq"), by_words] = 60.0  # a pick with words is 1 / 3
+    gates.w_sx[SYSTEMS.index("chatir"), by_words] = 60.0  # a pick with words is 1 / 3
     gates.w_sx[SYSTEMS.index("mai"), by_captions] = 21.0
     said: list[Turn] = [Say("a shirt")]
     picked = [*said, Like("1", "but red")]
     assert list(gates.weigh(said, like("products"))) == ["composer"]
-    assert list(gates.weigh(picked, like("products"))) == ["composer", "fashioniq"]
+    assert list(gates.weigh(picked, like("products"))) == ["composer", "chatir"]
     assert list(gates.weigh(said, like("products", captions=True))) == ["composer", "mai"]
 
 

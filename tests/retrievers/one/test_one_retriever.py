@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from viewfinder.conversation import Conversation, Like, Reject, Say, Turn
 from viewfinder.query import Query
 from viewfinder.retrievers import Composer, Retriever, load_retriever
 from viewfinder.retrievers.one.gates import INPUTS, SYSTEMS, WORLDS
-from viewfinder.retrievers.one.retriever import SYSTEM, One
+from viewfinder.retrievers.one.retriever import OWN_WEIGHTS, SYSTEM, One
 from viewfinder.retrievers.one.turn_network import NAME, Tokens, TurnNetwork
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.scores import score_all
@@ -27,9 +28,9 @@ GALLERY = Gallery(tiny_snapshot(LOOKS), ENCODER)
 TURNS: tuple[Turn, ...] = (Say("red, no blue"), Like("p003", "green"), Reject(("p009",)), Say("yellow"))
 
 
-def load_plain(name: str) -> Retriever[Any]:
+def load_plain(name: str, checkpoint: Path | None) -> Retriever[Any]:
     """Plain systems in place of trained ones, which read the vectors of the encoder in the box."""
-    return load_retriever("clip-ti" if name == "clip-ti" else "clip-t")
+    return load_retriever("clip-ti" if name == "chatir" else "clip-t")
 
 
 def make_one(world: str, *, level: float = 0.0, load: Any = load_plain) -> One:
@@ -55,13 +56,29 @@ def ask(retriever: Retriever[Any], turns: tuple[Turn, ...] = TURNS) -> Query:
 
 
 def test_among_photographs_it_is_the_composer_and_loads_nobody() -> None:
-    def refuse(name: str) -> Retriever[Any]:
+    def refuse(name: str, checkpoint: Path | None) -> Retriever[Any]:
         raise AssertionError(f"{name} is not asked here")
 
     one, composer = ask(make_one("photographs", load=refuse)), ask(Composer())
     assert one.opinions == ()
     assert (one.sharpness, one.excluded, len(one.parts)) == (composer.sharpness, composer.excluded, len(composer.parts))
     np.testing.assert_allclose(score_all(GALLERY, one).total_n, score_all(GALLERY, composer).total_n, atol=1e-6)
+
+
+def test_it_is_advised_among_pictures_like_products_alone() -> None:
+    found = {world: make_one(world).finds_more_in(GALLERY.collection) for world in WORLDS}
+    assert found == {"scenes": False, "products": True, "photographs": False}
+
+
+def test_systems_that_have_learnt_here_come_with_those_weights_and_others_as_shipped() -> None:
+    asked: dict[str, Path | None] = {}
+
+    def note(name: str, checkpoint: Path | None) -> Retriever[Any]:
+        asked[name] = checkpoint
+        return load_plain(name, checkpoint)
+
+    ask(make_one("scenes", load=note))
+    assert asked == dict.fromkeys(SYSTEMS[1:]) | OWN_WEIGHTS
 
 
 def test_elsewhere_every_system_has_heard_every_turn_and_adds_its_opinion() -> None:
@@ -71,7 +88,7 @@ def test_elsewhere_every_system_has_heard_every_turn_and_adds_its_opinion() -> N
     assert [opinion.nats for opinion in one.opinions] == pytest.approx([weight] * len(one.opinions))
     assert one.sharpness == pytest.approx(weight * composer.sharpness)
     assert one.excluded == composer.excluded
-    [plain] = [opinion.query for opinion in one.opinions if opinion.system == "clip-ti"]
+    [plain] = [opinion.query for opinion in one.opinions if opinion.system == "chatir"]
     assert [part.kind for part in plain.parts] == ["words", "picture"]
     own_n = weight * composer.sharpness * score_all(GALLERY, composer).total_n
     for opinion in one.opinions:

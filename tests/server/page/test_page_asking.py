@@ -40,6 +40,22 @@ def asked_by_model(open_page: Open, server: Server, **look: Any) -> Person:
     return person
 
 
+def test_the_way_that_finds_more_among_such_pictures_says_so(open_page: Open) -> None:
+    person = open_page("about:blank")
+
+    def advise(route: Any) -> None:
+        answer = route.fetch()
+        route.fulfill(response=answer, json=answer.json() | {"advised": "one"})
+
+    person.page.route("**/api/v1/retrievers", advise)
+    person.page.goto("/")
+    person.tiles.first.wait_for()
+    person.page.get_by_role("button", name=re.compile("^How to search")).click()
+    said = person.page.locator("#retrievers-panel .option-row").filter(has_text="finds more among pictures like these")
+    expect(said).to_have_count(1)
+    expect(said).to_contain_text("All systems as one")
+
+
 @pytest.mark.parametrize("look", list(LOOKS))
 def test_four_questions_are_answered_by_chip_in_words_not_and_skipped(
     open_page: Open, rich_server: Server, shared_model: Model, photos: Photos, album_of: AlbumOf, look: str

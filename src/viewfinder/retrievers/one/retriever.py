@@ -28,9 +28,11 @@ SYSTEM = "one"
 SHIPPED = Path(__file__).with_name("gates.safetensors")
 NETWORK_SYSTEM = "one-products"
 SHIPPED_NETWORK = Path(__file__).with_name("products.safetensors")
+OWN_WEIGHTS = {name: Path(__file__).with_name(f"{name}.safetensors") for name in ("chatir", "drilldown")}
+"""Of systems that have learnt here from the dialogues of all (benchmarks/mixture.py); others are as shipped."""
 
-Load = Callable[[str], Retriever[Any]]
-"""Loads a retriever by its name, with the weights that are shipped."""
+Load = Callable[[str, Path | None], Retriever[Any]]
+"""Loads a retriever by its name, with these weights; None: those that are shipped with it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +54,7 @@ class OneState:
 class One:
     """The composer and the trained systems at work together.
 
-    `fingerprint` changes with every number of the gates; the other systems are those that are shipped.
+    `fingerprint` changes with every number of the gates; the other systems are those in the package.
     """
 
     name: ClassVar[str] = SYSTEM
@@ -67,7 +69,7 @@ class One:
     @cached_property
     def others(self) -> Mapping[str, Retriever[Any]]:
         """The other systems, loaded when the first conversation needs them; those that speak always show pictures."""
-        loaded = {name: self._load(name) for name in SYSTEMS if name != COMPOSER}
+        loaded = {name: self._load(name, OWN_WEIGHTS.get(name)) for name in SYSTEMS if name != COMPOSER}
         return {
             name: one.with_picture_bias(np.inf) if isinstance(one, AnsweringRetriever) else one
             for name, one in loaded.items()
@@ -83,6 +85,13 @@ class One:
         """The pictures that any of the systems has learnt from."""
         network = read_card(SHIPPED_NETWORK).trained_on
         return join_lists(self._own_list, network, *(getattr(one, "trained_on", "") for one in self.others.values()))
+
+    def finds_more_in(self, collection: Collection) -> bool:
+        """Whether more was found than by the composer among such pictures: those like products (docs/systems/one.md).
+
+        Drawn scenes are a world of ours: what is only most like them of three is no such collection.
+        """
+        return self.gates.find_world(collection) == PRODUCTS
 
     def begin(self) -> OneState:
         """Nothing said."""

@@ -31,7 +31,14 @@ from viewfinder.plugins import naming_parts
 from viewfinder.query import Reads, RegionSpace
 from viewfinder.questioners import PLUGINS as QUESTIONER_PLUGINS
 from viewfinder.questioners import QUESTIONERS, load_questioner
-from viewfinder.retrievers import PLUGINS, RETRIEVERS, AnsweringRetriever, Retriever, load_retriever
+from viewfinder.retrievers import (
+    PLUGINS,
+    RETRIEVERS,
+    AnsweringRetriever,
+    Retriever,
+    advise_retriever,
+    load_retriever,
+)
 from viewfinder.retrievers.replies import check_reads
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.picture_reading import predict_attributes
@@ -193,7 +200,9 @@ class RetrieverPool:
             gallery: Gallery | None = self._find_pictures()
         except Problem:
             gallery = None
-        return Retrievers(retrievers=[self._describe(name, gallery) for name in self.names()], default=DEFAULT)
+        infos = [self._describe(name, gallery) for name in self.names()]
+        advised = None if gallery is None or not len(gallery) else advise_retriever(gallery.collection)
+        return Retrievers(retrievers=infos, default=DEFAULT, advised=advised)
 
     def _describe(self, name: str, gallery: Gallery | None) -> RetrieverInfo:
         missing, problem, leaning, needs, tells = 0, None, None, [], False

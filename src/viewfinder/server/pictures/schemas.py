@@ -363,10 +363,13 @@ class RetrieverInfo(BaseModel):
 
 
 class Retrievers(BaseModel):
-    """The retrievers of a server."""
+    """The retrievers of a server. `advised`: with which more was found than with the default among pictures like these;
+    null: none.
+    """
 
     retrievers: list[RetrieverInfo]
     default: str
+    advised: str | None
 
 
 class QuestionerInfo(BaseModel):

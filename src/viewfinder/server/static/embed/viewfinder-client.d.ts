@@ -778,10 +778,11 @@ export interface RetrieverInfo {
   problem: string | null;
 }
 
-/** The retrievers of a server. */
+/** The retrievers of a server. `advised`: with which more was found than with the default among pictures like these; null: none. */
 export interface Retrievers {
   retrievers: RetrieverInfo[];
   default: string;
+  advised: string | null;
 }
 
 /** A folder of the server below which pictures may be added; `name` is its last name. */

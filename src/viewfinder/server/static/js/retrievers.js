@@ -99,7 +99,8 @@ class Retrievers extends HTMLElement {
       if (setTo().retriever === name) announce(t("retrievers.switched", { name: nameOfWay(name) }));
       this.#render();
     };
-    const about = problem ?? (ready ? aboutOf(name) : t("retrievers.missing", { n: missing }));
+    const what = ready ? aboutOf(name) : t("retrievers.missing", { n: missing });
+    const about = problem ?? (store.state.retrievers?.advised === name ? `${t("retrievers.advised")} · ${what}` : what);
     const percent = job?.total ? Math.round((100 * job.done) / job.total) : 0;
     const offer = !ready && !problem && !job && element("button", { type: "button", class: "small", "data-key": `prepare-${name}`, onclick: () => prepare(name) }, t("retrievers.prepare"));
     return element(
