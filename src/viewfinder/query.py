@@ -289,11 +289,13 @@ class Collection:
         encoder_version: of the encoder that made their vectors.
         mean_d: the mean of these vectors; of a large collection, that of a sample.
         has_captions: whether people have written captions of any of them.
+        pictures: how many there are.
     """
 
     encoder_version: str
     mean_d: Float32[np.ndarray, " d"]
     has_captions: bool
+    pictures: int
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,9 +37,9 @@ DEFAULT = "composer"
 def chat(
     *,
     retriever: Annotated[
-        str,
+        str | None,
         option("NAME", "How what was said is searched for. [default: all of it together]", show_default=False),
-    ] = DEFAULT,
+    ] = None,
     checkpoint: Annotated[
         Path | None, option("F", "Weights of your own for the retriever. [default: shipped ones]")
     ] = None,
@@ -85,7 +85,7 @@ def chat(
         looks = parse_describer(describer)
         if not looks.is_here:
             print_note(f"viewfinder: results that you `ask` about leave this machine, small, for {looks.host}")
-    found = load_retriever(retriever, checkpoint)
+    found = load_retriever(retriever or DEFAULT, checkpoint)
     collection = open_library(library)
     prepare_encoder(collection, shown=not as_json)
     with progress_bar("reading the regions of the pictures, once", shown=not as_json) as progress:
@@ -96,7 +96,7 @@ def chat(
             f"{left_out[0].path} ({left_out[0].reason}): `viewfinder add` takes in what changed, `viewfinder prune` "
             "forgets what is gone"
         )
-    if script is None and retriever == DEFAULT and not as_json:
+    if script is None and retriever is None and not as_json:
         tell_advised(collection)
     printer = TurnPrinter(as_json, preview and not as_json, why, show)
     if script is not None:
@@ -116,12 +116,9 @@ def tell_advised(library: Library) -> None:
     """Says which retriever finds more among pictures like these than the default, if there is one."""
     from viewfinder.retrievers import advise_retriever
 
-    gallery = library.gallery()
-    advised = advise_retriever(gallery.collection) if len(gallery) else None
+    advised = advise_retriever(library.gallery().collection)
     if advised is not None:
-        print_note(
-            f"viewfinder: `--retriever {advised}` finds more among pictures like these (docs/systems/{advised}.md)"
-        )
+        print_note(f"viewfinder: `--retriever {advised}` finds more among pictures like these")
 
 
 SCRIPT = Path(__file__).with_name("demo.json")

@@ -143,11 +143,14 @@ class Gallery:
 
     @cached_property
     def collection(self) -> Collection:
-        """What retrievers may know of all pictures together; there must be at least one."""
+        """What retrievers may know of all pictures together; the mean of none is 0."""
         width = self.snapshot.matrix_nd.shape[1]
         is_small = len(self) <= MAX_KEPT_PICTURES
-        mean_d = self.snapshot.matrix_nd[:].mean(axis=0) if is_small else self.measures.moments.mean_w[:width]
-        return Collection(self.encoder.version, np.asarray(mean_d, np.float32), self.snapshot.has_captions)
+        if is_small:
+            mean_d = self.snapshot.matrix_nd[:].sum(axis=0) / max(len(self), 1)
+        else:
+            mean_d = self.measures.moments.mean_w[:width]
+        return Collection(self.encoder.version, np.asarray(mean_d, np.float32), self.snapshot.has_captions, len(self))
 
     # -- what words and images are made comparable with
 

@@ -29,8 +29,8 @@ def make_gates(**level: float) -> Gates:
     return Gates("seen", MEANS_WD, a_s, np.zeros((len(SYSTEMS), len(INPUTS)), np.float32))
 
 
-def like(world: str, *, captions: bool = False) -> Collection:
-    return Collection("seen", MEANS_WD[WORLDS.index(world)], captions)
+def like(world: str, *, captions: bool = False, pictures: int = 100) -> Collection:
+    return Collection("seen", MEANS_WD[WORLDS.index(world)], captions, pictures)
 
 
 def test_a_weight_is_the_softplus_of_its_level() -> None:
@@ -60,7 +60,14 @@ def test_photographs_are_told_by_the_mean_of_a_collection_and_of_other_vectors_n
     gates = make_gates()
     assert gates.finds_photographs(like("photographs"))
     assert not gates.finds_photographs(like("products"))
-    assert gates.finds_photographs(Collection("another encoder", MEANS_WD[0], False))
+    assert gates.finds_photographs(Collection("another encoder", MEANS_WD[0], False, 100))
+
+
+def test_few_pictures_count_as_photographs_and_none_as_well() -> None:
+    gates = make_gates()
+    assert gates.find_world(like("products", pictures=10)) == "products"
+    assert gates.finds_photographs(like("products", pictures=9))
+    assert gates.finds_photographs(Collection("seen", np.zeros(3, np.float32), False, 0))
 
 
 def test_a_collection_is_compared_with_worlds_from_their_centre() -> None:

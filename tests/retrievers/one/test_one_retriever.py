@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from jaxtyping import Float32
 
+import viewfinder
 from viewfinder.conversation import Conversation, Like, Reject, Say, Turn
 from viewfinder.query import Query
-from viewfinder.retrievers import Composer, Retriever, load_retriever
+from viewfinder.retrievers import Composer, Retriever, advise_retriever, load_retriever
 from viewfinder.retrievers.one.gates import INPUTS, SYSTEMS, WORLDS
 from viewfinder.retrievers.one.retriever import OWN_WEIGHTS, SYSTEM, One
 from viewfinder.retrievers.one.turn_network import NAME, Tokens, TurnNetwork
@@ -20,7 +21,7 @@ from viewfinder.search.gallery import Gallery
 from viewfinder.search.scores import score_all
 from viewfinder.session.resolve import resolve_turn
 from viewfinder.session.session import Session
-from viewfinder.testing import LOOKS, ColourEncoder, check_retriever, tiny_snapshot
+from viewfinder.testing import LOOKS, ColourEncoder, check_retriever, tiny_pictures, tiny_snapshot
 from viewfinder.weights import Card, Weights
 
 ENCODER = ColourEncoder()
@@ -79,6 +80,15 @@ def test_systems_that_have_learnt_here_come_with_those_weights_and_others_as_shi
 
     ask(make_one("scenes", load=note))
     assert asked == dict.fromkeys(SYSTEMS[1:]) | OWN_WEIGHTS
+
+
+def test_where_all_pictures_were_removed_it_finds_nothing(tmp_path: Path) -> None:
+    tiny_pictures(tmp_path / "pictures", 2)
+    with viewfinder.open(tmp_path / "library") as library:
+        library.add(tmp_path / "pictures")
+        library.remove(*library.gallery().snapshot.ids)
+        assert not library.chat(retriever="one").search(Say("a red shirt"))
+        assert advise_retriever(library.gallery().collection) is None
 
 
 def test_elsewhere_every_system_has_heard_every_turn_and_adds_its_opinion() -> None:

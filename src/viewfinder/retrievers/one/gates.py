@@ -36,7 +36,10 @@ CONVERSATION = (
 INPUTS = (*CONVERSATION, *WORLDS, "captions")
 
 MIN_SHARE = 0.05
-"""Systems with a smaller share of all weights are not asked."""
+"""Systems with a smaller share of all weights are not asked; the composer always is."""
+
+MIN_PICTURES = 10
+"""Of fewer, the mean says little of a world, and the deviations of scores nothing of what stands out."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,8 +62,8 @@ class Gates:
         return self.find_world(collection) == PHOTOGRAPHS
 
     def find_world(self, collection: Collection) -> str:
-        """The world that a collection is most like: photographs, if another encoder made its vectors."""
-        if collection.encoder_version != self.encoder_version:
+        """The world that a collection is most like: photographs, if another encoder made its vectors or it is small."""
+        if collection.encoder_version != self.encoder_version or collection.pictures < MIN_PICTURES:
             return PHOTOGRAPHS
         return WORLDS[int(np.argmax(compare_worlds(collection.mean_d, self.means_wd)))]
 

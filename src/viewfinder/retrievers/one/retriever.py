@@ -1,9 +1,11 @@
 """All retrievers as one: the composer reads the conversation, and trained systems add what they make of it.
 
-Among photographs the composer searches alone, because there it is ahead of what the others add; in other collections a
-picture's score is, in nats, the composer's own times its weight, and for each other system its weight for every
-deviation by which its score of the picture is above the mean (`query.Opinion`). Among products a network that has
-learnt to read pictures that are picked "but ..." has an opinion of such turns, too (`turn_network`). Numpy only.
+Among photographs, and of fewer than ten pictures, the composer searches alone, because there it is ahead of what the
+others add; in other collections a picture's score is, in nats, the composer's own times its weight, and for each other
+system its weight for every deviation by which its score of the picture is above the mean (`query.Opinion`). What is
+shown of it is that divided by the composer's weight and sharpness, so that its own part is what it is alone. Among
+products a network that has learnt to read pictures that are picked "but ..." has an opinion of such turns, too
+(`turn_network`). Numpy only.
 """
 
 from __future__ import annotations

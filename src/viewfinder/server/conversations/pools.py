@@ -201,7 +201,7 @@ class RetrieverPool:
         except Problem:
             gallery = None
         infos = [self._describe(name, gallery) for name in self.names()]
-        advised = None if gallery is None or not len(gallery) else advise_retriever(gallery.collection)
+        advised = None if gallery is None else advise_retriever(gallery.collection)
         return Retrievers(retrievers=infos, default=DEFAULT, advised=advised)
 
     def _describe(self, name: str, gallery: Gallery | None) -> RetrieverInfo:
