@@ -8,7 +8,7 @@ each starts from its shipped weights and goes on learning from all training dial
 adapters of the live product, with its own trainer (mixture_lessons.py, mixture_trainers.py); the validation dialogues
 of all kinds say which weights are kept. Then each is measured on the test columns of docs/systems/one.md, beside
 the shipped weights and beside `one`, which has some of them for its own (`OWN_WEIGHTS`); these are trained three times,
-as its gates are fitted. What is done is skipped.
+as its gates are fitted. What is done is skipped; the report reads what `fusion.py --only own` has scored.
 """
 
 from __future__ import annotations

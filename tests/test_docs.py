@@ -188,6 +188,7 @@ viewfinder world goods --kind catalogue --count 60
 
 NOT_RUN = {
     ("*", "--encoder clip"): "a model of the hub",
+    ("*", "openai/clip"): "a model of the hub",
     ("docs/systems/chatir.md", "MODEL.gguf"): "a language model; tests/questioners/test_plugir.py talks with one",
     ("docs/construction.md", "--generator"): "a language model; tests/cli/test_construct_verb.py answers for one",
     ("docs/systems/*.md", "viewfinder train"): "minutes to days; tests/retrievers trains each system small",

@@ -224,6 +224,13 @@ def test_an_estimate_is_close_and_of_the_best_as_good_as_8_bits(monkeypatch: pyt
     assert abs(about_n.mean() - exact_n.mean()) < 0.1 * exact_n.std()
 
 
+def test_of_pictures_without_regions_the_estimate_is_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scores, "MAX_EXACT", 10)
+    space = RegionSpace("a space", "raw", lambda raw: raw.whole_ng[:, None], 3, 4)
+    query = Query((Part("regions", 1, "what is said", 1.0, unit(0, 4)),), space, "late_interaction")
+    assert not scores.estimate_late_scores(query, space, RegionBlock.of(np.zeros((20, 3, 4), np.float32))).any()
+
+
 def test_by_groups_a_picture_scores_what_its_nearest_mean_is_like() -> None:
     # Two pictures of two means each; the queries are (1, 0) and (0, 1); weights of 3 and 1 are shares of 3/4 and 1/4.
     groups = RegionCodes.of(np.array([[[1.0, 0.0], [0.0, 1.0]], [[0.5, 0.0], [-1.0, 0.0]]], np.float32))

@@ -30,10 +30,6 @@ if TYPE_CHECKING:
     from viewfinder.session.session import Session
 
 
-DEFAULT = "composer"
-"""The retriever of a conversation for which none is chosen."""
-
-
 def chat(
     *,
     retriever: Annotated[
@@ -85,7 +81,7 @@ def chat(
         looks = parse_describer(describer)
         if not looks.is_here:
             print_note(f"viewfinder: results that you `ask` about leave this machine, small, for {looks.host}")
-    found = load_retriever(retriever or DEFAULT, checkpoint)
+    found = load_retriever("composer" if retriever is None else retriever, checkpoint)
     collection = open_library(library)
     prepare_encoder(collection, shown=not as_json)
     with progress_bar("reading the regions of the pictures, once", shown=not as_json) as progress:

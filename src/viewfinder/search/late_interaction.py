@@ -131,13 +131,15 @@ def estimate_late_scores(query: Query, space: RegionSpace, block: RegionBlock) -
         return late_interaction(block, vectors_md, **how)
     by_groups_n = nearest_group_scores(block.groups, vectors_md, weights_m=weights_m)
     even_k = np.linspace(0, len(block) - 1, SAMPLED).astype(np.int64)
-    slope, start = np.polyfit(
-        by_groups_n[even_k], late_interaction_coarse(block.codes.at(even_k), vectors_md, **how), 1
-    )
     best_k = top_k(by_groups_n, min(math.ceil(ESTIMATED_SHARE * len(block)), MAX_ESTIMATED))
-    looked_k = np.union1d(best_k, even_k)
-    scores_n: Float32[np.ndarray, " n"] = (slope * by_groups_n + start).astype(np.float32)
-    scores_n[looked_k] = late_interaction_coarse(block.codes.at(looked_k), vectors_md, **how)
+    even_scores_k = late_interaction_coarse(block.codes.at(even_k), vectors_md, **how)
+    apart_k, scores_apart_k = (values_k - values_k.mean() for values_k in (by_groups_n[even_k], even_scores_k))
+    variance = float(apart_k @ apart_k)  # 0 where pictures have no regions
+    slope = float(apart_k @ scores_apart_k) / variance if variance else 0.0
+    scores_n: Float32[np.ndarray, " n"] = np.float32(slope) * (by_groups_n - by_groups_n[even_k].mean())
+    scores_n += even_scores_k.mean()
+    scores_n[even_k] = even_scores_k
+    scores_n[best_k] = late_interaction_coarse(block.codes.at(best_k), vectors_md, **how)
     return scores_n
 
 

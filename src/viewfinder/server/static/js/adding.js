@@ -122,7 +122,10 @@ class AddingStrip extends HTMLElement {
   warn() {
     const { collection, arriving } = store.state;
     const failures = collection?.failures ?? 0;
-    if (!arriving?.adding && failures > this.failedNoticed) this.failed = failures;
+    if (!arriving?.adding) {
+      this.failedNoticed = Math.min(this.failedNoticed, failures); // those that were mended may fail again
+      this.failed = failures > this.failedNoticed ? failures : 0;
+    }
     this.render();
   }
 
