@@ -118,7 +118,7 @@ def revise(description: str, instead: str = "", without: tuple[str, ...] = ()) -
     ('a dog on the grass', 'a man on a bicycle')
     """
     before, after = Words(description), Words(instead)
-    gone = {at for facet in facets() for at in _find_replaced(facet, before, after)}
+    gone = {at for facet, new in _list_said_instead(instead) for at in _find_replaced(facet, before, after, new)}
     gone |= {*_find_colour(before, after), *_find_number(before, after)}
     for piece in without:
         gone.update(_find_ruled_out(before, piece))
@@ -126,13 +126,22 @@ def revise(description: str, instead: str = "", without: tuple[str, ...] = ()) -
     return left if list_content_words(left) else ""
 
 
-def _find_replaced(facet: Facet, before: Words, after: Words) -> Iterator[int]:
-    """The words of a description that name a label of a facet, if what is said instead names others alone."""
-    if facet.several or facet.things or facet.name in NEVER_REPLACED:
-        return
-    new = [one for one in after.find_mentions(facet) if _is_said_instead(facet, after, one)]
+@lru_cache(maxsize=256)  # a turn compares it with all that was described
+def _list_said_instead(instead: str) -> tuple[tuple[Facet, tuple[Mention, ...]], ...]:
+    """The facets of which a text puts labels in place of others, with what it says of them."""
+    words = Words(instead)
+    said = (
+        (facet, tuple(one for one in words.find_mentions(facet) if _is_said_instead(facet, words, one)))
+        for facet in facets()
+        if not (facet.several or facet.things or facet.name in NEVER_REPLACED)
+    )
+    return tuple((facet, new) for facet, new in said if new)
+
+
+def _find_replaced(facet: Facet, before: Words, after: Words, new: Sequence[Mention]) -> Iterator[int]:
+    """The words of a description that name a label of a facet, if what is said instead names others (`new`) alone."""
     old = before.find_mentions(facet)
-    if not new or not old or facet.find_labels(before.text) & facet.find_labels(after.text):
+    if not old or facet.find_labels(before.text) & facet.find_labels(after.text):
         return
     if facet.name in ("place", "indoors"):
         led: list[bool] = []
