@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager, suppress
+from functools import cache, lru_cache
 from math import ceil
 from pathlib import Path
-from typing import TypeVar
+from threading import Lock
+from typing import Any, TypeVar
 
 Task = TypeVar("Task")
 
@@ -34,17 +37,76 @@ def count_processors(own_groups: Path = _OWN_GROUPS, mounted: Path = _MOUNTED) -
 
 
 def share_out(work: Callable[[Task], None], tasks: Iterable[Task]) -> None:
-    """Runs the tasks in as many threads as a product would: numpy and ONNX Runtime release the lock."""
-    listed = list(tasks)
+    """Runs the tasks in as many threads as a product would: numpy and ONNX Runtime release the lock.
+
+    The thread that asks does whatever others do not come to, so that nobody waits for them. Raises as `work`.
+    """
+    left = deque(tasks)
     told = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
-    threads = min(len(listed), int(told) if told.isdecimal() else count_processors())
-    if threads <= 1:
-        for task in listed:
+    threads = int(told) if told.isdecimal() else count_processors()
+
+    def do_some() -> None:
+        while left:
+            try:
+                task = left.popleft()
+            except IndexError:  # another thread has just taken the last
+                return
             work(task)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        for _ in pool.map(work, listed):
-            pass
+
+    helpers = [_open_pool(os.getpid(), threads - 1).submit(do_some) for _ in range(min(len(left), threads) - 1)]
+    try:
+        do_some()
+    finally:
+        left.clear()
+        if begun := [helper for helper in helpers if not helper.cancel()]:
+            wait(begun)
+    for helper in begun:
+        helper.result()
+
+
+@lru_cache(maxsize=1)
+def _open_pool(process: int, threads: int) -> ThreadPoolExecutor:
+    """The threads that share work, begun when they are first needed; a fork of this process has none of them."""
+    del process
+    return ThreadPoolExecutor(threads, "share")
+
+
+class _Limited:
+    """How many use one thread a product at present, and what takes the limit away after the last of them."""
+
+    lock = Lock()
+    users = 0
+    limiter: Any = None
+
+
+@contextmanager
+def use_one_blas_thread() -> Iterator[None]:
+    """While anybody is in here, each product of this process runs in the thread that asks for it; also a decorator.
+
+    OpenBLAS divides a product of a quarter million multiplications among all processors, and its threads then wait for
+    the next one by spinning, for milliseconds. A turn has dozens of small ones: alone on a machine it cost twice the
+    processor time so, and beside other programs ten times. What is large enough is divided by `share_out`.
+    """
+    with _Limited.lock:
+        _Limited.users += 1
+        if _Limited.users == 1:
+            _Limited.limiter = _find_blas().limit(limits=1)
+    try:
+        yield
+    finally:
+        with _Limited.lock:
+            _Limited.users -= 1
+            if not _Limited.users:
+                _Limited.limiter.restore_original_limits()
+
+
+@cache
+def _find_blas() -> Any:
+    """The libraries by which numpy multiplies; none on a Mac, whose own one does not wait so."""
+    import numpy  # noqa: F401 (which loads them)
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController().select(user_api="blas")
 
 
 def _count_allowed() -> int:

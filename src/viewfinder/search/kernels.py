@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int64
 
+from viewfinder.processors import share_out
 from viewfinder.store.half_rows import HalfRows
 
 TIE = 1e-6
@@ -24,6 +25,10 @@ BLOCKS, MIN_BLOCKS = 4, 512
 many at once."""
 
 
+SHARED_NUMBERS = 2**22
+"""Numbers of a matrix that a thread multiplies at a time: fewer are not worth a second thread."""
+
+
 def dot_scores(
     matrix_nd: Float[np.ndarray, "n d"] | HalfRows, query_d: Float[np.ndarray, "*m d"]
 ) -> Float32[np.ndarray, "*m n"]:
@@ -33,9 +38,14 @@ def dot_scores(
         found = matrix_nd.products(np.ascontiguousarray(query.T))
         return found if query.ndim == 1 else np.ascontiguousarray(found.T)
     matrix = np.asarray(matrix_nd, dtype=np.float32)
-    if query.ndim == 1:
-        return np.asarray(matrix @ query)
-    return np.ascontiguousarray((matrix @ query.T).T)
+    found_mn = np.empty((*query.shape[:-1], len(matrix)), np.float32)
+
+    def multiply(part: slice) -> None:
+        found_mn[..., part] = (matrix[part] @ query.T).T
+
+    together = max(SHARED_NUMBERS // max(matrix.shape[1], 1), 1)
+    share_out(multiply, [slice(start, start + together) for start in range(0, len(matrix), together)])
+    return found_mn
 
 
 def top_k(

@@ -6,8 +6,9 @@ import numpy as np
 from jaxtyping import Float, Float32
 
 from viewfinder.encoders.base import Vocabulary
+from viewfinder.processors import share_out
 from viewfinder.query import Query
-from viewfinder.search.kernels import row_products
+from viewfinder.search.kernels import dot_scores, row_products
 from viewfinder.store.half_rows import HalfRows
 
 WORD_TEMPERATURE, RIVAL_TEMPERATURE = 0.065, 0.05
@@ -44,10 +45,13 @@ def vocabulary_likeness(
     halves_ld = np.asarray(vocabulary.vectors_ld, np.float32) / np.float32(2 * WORD_TEMPERATURE)
     vector_l = np.asarray(vector_l, np.float32)
     found_n = np.empty(len(vectors_nd), np.float32)
-    for at in range(0, len(vectors_nd), IN_CACHE):
+
+    def compare(at: int) -> None:
         half_kl = np.asarray(vectors_nd[at : at + IN_CACHE] @ halves_ld.T, np.float32)
         np.exp(half_kl, out=half_kl)
         found_n[at : at + IN_CACHE] = half_kl @ vector_l / np.sqrt(np.einsum("kl,kl->k", half_kl, half_kl))
+
+    share_out(compare, range(0, len(vectors_nd), IN_CACHE))
     return found_n
 
 
@@ -68,7 +72,7 @@ def contrast_scores(
         return np.concatenate([np.empty(0, np.float32), *parts])
     if whole_n is None:
         whole_n = measure_rivals(vectors_nd, rivals_rd, temperature)
-    logs_n: Float[np.ndarray, " n"] = vectors_nd @ asked_d / temperature - whole_n
+    logs_n: Float[np.ndarray, " n"] = dot_scores(vectors_nd, asked_d) / temperature - whole_n
     np.maximum(logs_n, MIN_CONTRAST, out=logs_n)
     return logs_n
 

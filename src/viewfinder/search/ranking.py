@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from viewfinder.conversation import PictureId
+from viewfinder.processors import use_one_blas_thread
 from viewfinder.query import Query, Ratios
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.hits import Hit, PicturePath
@@ -90,6 +91,7 @@ class Ranking:
         return self.scores.missing if isinstance(self.scores, NearScores) else 0
 
     @property
+    @use_one_blas_thread()
     def verdict(self) -> Verdict:
         """Is what the conversation asks for here at all?"""
         best = self.best(1).tolist()
@@ -97,6 +99,7 @@ class Ranking:
             return agree_verdict(self._judgement.verdict, self._compute_chances(best)[0])
         return judge_result(self._compute_chances(best)[0] if best else None)
 
+    @use_one_blas_thread()
     def count_matches(self) -> tuple[int, int]:
         """How many results are likely, and how many may be it, among the best `MAX_JUDGED`.
 
@@ -169,6 +172,7 @@ class Ranking:
                 self._rows_k = self.scores.best(max(count, MIN_SORTED), self._allowed_n)
         return self._rows_k[:count]
 
+    @use_one_blas_thread()
     def hits(self, count: int, start: int = 0, *, explained: bool = False) -> tuple[Hit, ...]:
         """The best pictures after the first `start`; with their reasons only if `explained` (else `why` gives them)."""
         first_k, ids = self.best(start + count), self.gallery.snapshot.ids
@@ -199,6 +203,7 @@ class Ranking:
         ids = self.gallery.snapshot.ids
         return tuple(ids[other] for _, other in sorted(zip(paths, allowed, strict=True)))
 
+    @use_one_blas_thread()
     def why(self, ids: Sequence[PictureId]) -> dict[PictureId, dict[str, Any]]:
         """Why these pictures rank where they do (see `Hit`). Raises UnknownName: one is not in this collection."""
         rows_k = np.array(self.gallery.rows(ids), dtype=np.int64)
@@ -210,6 +215,7 @@ class Ranking:
 
         return explain_hits(self.gallery, self.query, rows_k, self.scores)
 
+    @use_one_blas_thread()
     def rank_bounds(self, picture: PictureId) -> tuple[int, int]:
         """The 0-based rank of a picture in the whole collection, at best and at worst where scores tie.
 

@@ -211,9 +211,11 @@ def _measure_all(gallery: Gallery, part: Part) -> Float[np.ndarray, " n"]:
     It stays a part of the query for turns on end, and of the queries that other systems make of it. Of a collection in
     half precision it takes megabytes, and is asked of all pictures only for a rank.
     """
-    if part.kind not in ("vocabulary", "contrast") or isinstance(gallery.snapshot.matrix_nd, HalfRows):
+    is_costly = part.kind in ("vocabulary", "contrast") or part.beyond is not None
+    if not is_costly or isinstance(gallery.snapshot.matrix_nd, HalfRows):
         return measure_likeness(gallery, part, EVERY_ROW)
-    key = ("likeness", part.kind, mark_arrays(part.vector_d, part.rivals_rd))
+    how = (part.kind, part.centred, part.beyond, part.factor)
+    key = ("likeness", *how, mark_arrays(part.vector_d, part.rivals_rd))
     return gallery.memory.remember(key, lambda: measure_likeness(gallery, part, EVERY_ROW).astype(np.float32))
 
 
@@ -239,10 +241,7 @@ def measure_likeness(
     if part.kind == "contrast":
         assert part.rivals_rd is not None
         return contrast_scores(vectors_kd, part.vector_d, part.rivals_rd, temperature=find_rival_temperature(gallery))
-    is_half = isinstance(vectors_kd, HalfRows)
-    likeness_k: Float[np.ndarray, " k"] = (
-        dot_scores(vectors_kd, part.vector_d) if is_half else vectors_kd @ part.vector_d
-    )
+    likeness_k: Float[np.ndarray, " k"] = dot_scores(vectors_kd, part.vector_d)
     likeness_k = likeness_k - gallery.measures.background_n[rows] if part.centred else likeness_k
     if part.beyond is not None and len(likeness_k):
         mean, deviation = gallery.measures.measure_spread(part.vector_d, float(part.centred))
@@ -270,7 +269,7 @@ def measure_likeness_in_words(
             lambda snapshot: vocabulary_vectors(snapshot.matrix_nd[:], vocabulary),
             by_row=True,
         )
-        return np.asarray(vocabulary_nl[rows] @ vector_l, np.float32)
+        return dot_scores(vocabulary_nl[rows], vector_l)
     return vocabulary_likeness(take_rows(gallery.snapshot.matrix_nd, rows), vocabulary, vector_l)
 
 

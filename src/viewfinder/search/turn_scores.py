@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int, Int64
 
+from viewfinder.processors import use_one_blas_thread
 from viewfinder.query import ComputedRatios, LikelihoodRatios, Part, Query, Ratios, RegionSpace
 from viewfinder.search.gallery import MAX_PICTURES_AT_ONCE, Gallery
 from viewfinder.search.kernels import top_k
@@ -168,6 +169,7 @@ def _sum_for_shards(gallery: Gallery, query: Query, search: CandidateSearch | No
     return Addition(adds_k, rows_k)
 
 
+@use_one_blas_thread()
 def answer_shard(
     gallery: Gallery,
     question: ShardQuestion,

@@ -37,6 +37,7 @@ from viewfinder.conversation import (
 )
 from viewfinder.errors import BadInput, EmptyQuery, check_type
 from viewfinder.pictures import AtMost, is_file, picture_id
+from viewfinder.processors import use_one_blas_thread
 from viewfinder.query import Operation
 from viewfinder.questioners import Questioner, QuestionerChoice, find_questioner
 from viewfinder.questioners.base import check_question
@@ -470,6 +471,7 @@ class Session(TurnMethods):
     def _find_image(self, name: str) -> Path | bytes:
         return self._images.get(name) or self._image_file(name)
 
+    @use_one_blas_thread()
     def _rank_at(self, conversation: Conversation, node: Node, *, new: bool = False) -> Ranking:
         """`new`: the node's turn was just said, so what it names must exist."""
         gallery, lost = self._find_gallery(), dict[int, str]()
@@ -607,6 +609,7 @@ class Session(TurnMethods):
         state = self._compute_state(self.conversation, node, self._find_gallery(), lost)
         return None if node.number in lost else state
 
+    @use_one_blas_thread()
     def _choose_question(self, conversation: Conversation, ranking: Ranking) -> Question | None:
         if self._questioner is None:
             self._questioner = self._make_questioner(ranking.gallery.tags)

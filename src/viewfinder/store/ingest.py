@@ -39,7 +39,7 @@ from viewfinder.pictures.facts.places import advise_places
 from viewfinder.pictures.pixel_hashes import is_same_picture, split_pixel_hash
 from viewfinder.pictures.scan import walk
 from viewfinder.pictures.walk_notes import WalkNotes, describe_kinds, describe_left_out
-from viewfinder.processors import count_processors
+from viewfinder.processors import count_processors, use_one_blas_thread
 from viewfinder.store.kept_encoders import SAME_VECTOR, encode_usable
 from viewfinder.store.known_facts import complete_facts, count_unnamed, stamp_settings
 from viewfinder.store.manifest import Manifest, Matched
@@ -180,7 +180,7 @@ class Ingest:
             done = 0
             with ExitStack() as stack:
                 if matched.to_read:
-                    stack.enter_context(_keep_products_on_one_processor())
+                    stack.enter_context(use_one_blas_thread())
                 if matched.to_read and self._embedder is None:
                     for other in self._load_others():
                         decoders = stack.enter_context(Decoders(self._workers, fit=other.fit))
@@ -608,18 +608,6 @@ class Ingest:
     def _count_failures(self, failures: Sequence[Failure], count: int) -> None:
         self._report.failures += failures[: MAX_LISTED_FAILURES - len(self._report.failures)]
         self._report.quarantined += count
-
-
-@contextmanager
-def _keep_products_on_one_processor() -> Iterator[None]:
-    """Decoders and networks keep all processors busy: threads of numpy's products would spin, waiting for one.
-
-    They are small; with two busy processors the waiting cost 7 ms of each picture.
-    """
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(1, user_api="blas"):
-        yield
 
 
 def _reject_unusable(read: _ReadFile, unusable: Mapping[str, str]) -> _ReadFile:
