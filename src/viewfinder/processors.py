@@ -43,7 +43,7 @@ def share_out(work: Callable[[Task], None], tasks: Iterable[Task]) -> None:
     """
     left = deque(tasks)
     told = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
-    threads = int(told) if told.isdecimal() else count_processors()
+    threads = int(told) if told.isdecimal() else _count_once()
 
     def do_some() -> None:
         while left:
@@ -62,6 +62,12 @@ def share_out(work: Callable[[Task], None], tasks: Iterable[Task]) -> None:
             wait(begun)
     for helper in begun:
         helper.result()
+
+
+@cache
+def _count_once() -> int:
+    """`count_processors` of when work was first shared: a turn shares out a dozen times, and counting reads files."""
+    return count_processors()
 
 
 @lru_cache(maxsize=1)
