@@ -36,7 +36,7 @@ def count_processors(own_groups: Path = _OWN_GROUPS, mounted: Path = _MOUNTED) -
     return max(1, min(allowed, ceil(quota)))
 
 
-def share_out(work: Callable[[Task], None], tasks: Iterable[Task]) -> None:
+def share_out(work: Callable[[Task], object], tasks: Iterable[Task]) -> None:
     """Runs the tasks in as many threads as a product would: numpy and ONNX Runtime release the lock.
 
     The thread that asks does whatever others do not come to, so that nobody waits for them. Raises as `work`.

@@ -41,7 +41,7 @@ from viewfinder.encoders.onnx import CPU, inference_session
 from viewfinder.encoders.scale import BOX
 from viewfinder.errors import EncoderMismatch
 from viewfinder.pictures import Fit, Stretch
-from viewfinder.processors import count_processors
+from viewfinder.processors import count_processors, share_out
 from viewfinder.weights import read_list_beside
 
 NETWORK = Path(__file__).with_name("network.onnx")
@@ -368,9 +368,7 @@ class SentenceEncoder:
         if not texts:
             return np.zeros((0, SENTENCE_WIDTH), np.float32)
         new = [text for text in dict.fromkeys(texts) if self._heard(text).vector_d is None]
-        if len(new) > 1:  # in most turns one: what was said before is known, and starting threads takes longer
-            with ThreadPoolExecutor(min(len(new), count_processors())) as pool:
-                list(pool.map(self._encode, new))
+        share_out(self._encode, new)
         return np.stack([self._encode(text) for text in texts])
 
     @cached_property
