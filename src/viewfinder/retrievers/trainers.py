@@ -104,15 +104,15 @@ def find_trainer(system: str, *others: str) -> Trainer:
     return trainer
 
 
-def train_system(plan: TrainPlan) -> TrainingResult:
-    """Train a system as planned.
+def train_system(plan: TrainPlan, trainer: Trainer | None = None) -> TrainingResult:
+    """Train a system as planned; `trainer`: what trains it, if that is not here (`tuning.picks.train_one`).
 
     Raises:
         UnknownName: no such system, or no such preset.
         BadInput: data is missing or damaged, settings do not fit, or `out` already holds a training.
         EncoderMismatch: `out` or `start` was trained on vectors of another encoder.
     """
-    trainer = find_trainer(plan.system)
+    trainer = trainer or find_trainer(plan.system)
     for folder in plan.data:
         need_folder(folder)
     plan.check_out()
