@@ -1,8 +1,7 @@
 """Training the turn network: OUT/best.safetensors, and in OUT/network what `training.fit` lists.
 
-It learns to add to the composer's scores, so what the composer makes of every turn is asked of a search first; that is
-why `viewfinder.tuning.picks.train_one` begins a training. Which weights are kept, and how many nats the opinion counts, is
-chosen on validation.
+It learns to add to the composer's scores, which only a search can give: so a training begins in
+`viewfinder.tuning.picks`. Which weights are kept, and how many nats the opinion counts, is chosen on validation.
 
 Axes: b turns, k pictures, d numbers of a vector, l tokens.
 """
@@ -47,8 +46,8 @@ NATS = 2.4
 
 TRIED_NATS = (0.0, 0.4, 0.8, 1.6, 2.4, 3.2, 4.8, 6.4)
 SAME_RECALL, SAME_SCORES = 0.001, 1e-9
-"""The smallest weight whose recall is within this of the best one's is chosen (0: the network adds nothing); scores that
-deviate less than this are alike."""
+"""The smallest weight whose recall is within this of the best one's is chosen (0: the network adds nothing); scores
+that deviate less than this are alike."""
 
 
 def train(plan: TrainPlan, record: Record) -> training.TrainingResult:
