@@ -317,11 +317,16 @@ class Reads:
     predictor: Predictor | None = None  # predicts the attributes of these pictures; None: they are not read
     count: int = 0  # how many attributes of a picture: the likeliest ones
     regions_in: Callable[[Collection], bool] | None = None  # in which collections it uses regions, if not in all
+    regions_version: str | None = None  # the encoder version of these collections, if they are all of one
 
     @property
     def regions(self) -> bool:
         """Whether all pictures of a collection must have raw regions."""
         return self.space is not None and self.space.reads_regions
+
+    def may_use_regions_of(self, encoder_version: str) -> bool:
+        """Whether there may be collections of this encoder version whose pictures are to have raw regions."""
+        return self.regions or (self.regions_in is not None and self.regions_version in (None, encoder_version))
 
     def uses_regions_of(self, collection: Callable[[], Collection]) -> bool:
         """Whether all pictures of a collection, which is described if that matters, are to have raw regions."""

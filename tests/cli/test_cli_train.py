@@ -200,6 +200,11 @@ def test_the_turn_network_of_one_is_trained_for_another_encoder_and_talked_with(
     assert checkpoint.startswith(f"checkpoint: {out / 'best.safetensors'}, of step ")
     assert {line.split(":")[0].strip() for line in figures} == {"nats", "alone", "composer", "recall"}
     assert last.startswith(f"next: viewfinder evaluate one --data {data} --checkpoint {out / 'best.safetensors'}")
+    command = last.removeprefix("next: viewfinder ").split()
+    measured = viewfinder(*command, "--protocol", "fashioniq", "--task", "split gallery", "--split", "val", "--json")
+    assert measured.code == 0, measured.err
+    assert measured.json["tasks"][0]["talks"] == 19
+    assert not list(library.rglob("features/**/regions*"))  # no system looks at these
     script = tmp_path / "turns.jsonl"
     script.write_text('{"say": "red"}\n')
     talk = ("chat", "--library", library, "--retriever", "one", "--script", script, "--json")

@@ -70,7 +70,10 @@ class One:
         self._own_list, self._load, self._given = weights.card.trained_on, load, network
         self.fingerprint = weights.fingerprint if network is None else f"{weights.fingerprint}-{network.fingerprint}"
         self._composer = Composer()
-        self.reads = Reads(regions_in=lambda collection: not self.gates.finds_photographs(collection))
+        self.reads = Reads(
+            regions_in=lambda collection: not self.gates.finds_photographs(collection),
+            regions_version=self.gates.encoder_version,
+        )
 
     @cached_property
     def others(self) -> Mapping[str, Retriever[Any]]:
