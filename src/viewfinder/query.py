@@ -324,10 +324,6 @@ class Reads:
         """Whether all pictures of a collection must have raw regions."""
         return self.space is not None and self.space.reads_regions
 
-    def may_use_regions_of(self, encoder_version: str) -> bool:
-        """Whether there may be collections of this encoder version whose pictures are to have raw regions."""
-        return self.regions or (self.regions_in is not None and self.regions_version in (None, encoder_version))
-
     def uses_regions_of(self, collection: Callable[[], Collection]) -> bool:
         """Whether all pictures of a collection, which is described if that matters, are to have raw regions."""
         return self.regions or (self.regions_in is not None and self.regions_in(collection()))
