@@ -142,7 +142,7 @@ def find_hits(best_st: Float[np.ndarray, "s t"], worst_st: Float[np.ndarray, "s 
     """Whether the wanted picture is among the first ten after the last turn; equal scores share the mean of ranks."""
     last_s = (~np.isnan(best_st)).sum(axis=1) - 1
     rank_s = (best_st + worst_st)[np.arange(len(last_s)), last_s] / 2
-    return (rank_s < DEPTH).astype(float)
+    return np.asarray(rank_s < DEPTH, float)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ from viewfinder.retrievers.one.picks import Moment, RecordedTask, list_tasks, re
 from viewfinder.retrievers.one.retriever import NETWORK_SYSTEM, One
 from viewfinder.retrievers.one.settings import TurnNetworkSettings
 from viewfinder.retrievers.one.train import make_batch, make_whole_batch
-from viewfinder.retrievers.one.turn_network import KINDS, NAME, Tokens, TurnNetwork
+from viewfinder.retrievers.one.turn_network import KINDS, NAME, Tokens, TurnNetwork, sum_vectors
 from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.retrievers.trainers import train_system
 from viewfinder.session.session import Session
@@ -148,7 +148,7 @@ def test_before_its_first_step_a_search_finds_what_the_composer_finds() -> None:
     composed = Query((Part("words", 1, "red", 2.0, random.standard_normal(WIDTH).astype(np.float32)),))
     heard = numpy_of(TorchTurnNetwork(SMALL, WIDTH)).hear([draw_tokens(random, "pbuc")], composed, 1)
     assert heard.sharpness == pytest.approx(composed.sharpness, abs=1e-6)
-    found = [one.parts[0].weight * vectors_nd @ one.parts[0].vector_d for one in (heard, composed)]
+    found = [vectors_nd @ np.asarray(sum_vectors(one)) for one in (heard, composed)]
     np.testing.assert_allclose(found[0], found[1], atol=1e-6)
     assert len(heard.parts) == 1
 

@@ -54,7 +54,8 @@ def train(plan: TrainPlan, record: Record) -> training.TrainingResult:
     """Train as the plan says; `plan.resume` continues an interrupted training. Raises as `train_system`."""
     preset = training.load_preset(PRESETS, plan.preset, TurnNetworkPreset, plan.overrides)
     check_start(plan)
-    learnt, held = ([task for read in read_picks(plan, split) for task in record(read)] for split in ("train", "val"))
+    both = [read_picks(plan, split) for split in ("train", "val")]  # what is missing is said before anything is encoded
+    learnt, held = ([task for read in some for task in record(read)] for some in both)
     training.seed_all(plan.seed)
     network = TorchTurnNetwork(preset.model, learnt[0].pictures_nd.shape[1])
     encoder = plan.encoder.raw_version
