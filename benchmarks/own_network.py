@@ -32,7 +32,7 @@ from viewfinder.evaluation.evaluate import load_tasks
 from viewfinder.evaluation.pictures import Pictures, load_pictures, match_pictures
 from viewfinder.evaluation.plan import load_system
 from viewfinder.evaluation.replay import replay_task
-from viewfinder.retrievers.one.picks import FolderPicks, Record, RecordedTask
+from viewfinder.retrievers.one.picks import FolderPicks, PickTask, Record, RecordedTask
 from viewfinder.retrievers.one.train import train
 from viewfinder.retrievers.shared.train_plan import TrainPlan
 from viewfinder.tuning.picks import record
@@ -83,12 +83,12 @@ def best_of(out: Path, seed: int) -> Path:
 
 def remember_records(encoder: PseudoClip) -> Record:
     """What the composer makes of the dialogues, asked once for all seeds."""
-    kept: dict[tuple[str, ...], list[RecordedTask]] = {}
+    kept: dict[tuple[PickTask, ...], list[RecordedTask]] = {}
 
     def remember(read: FolderPicks) -> list[RecordedTask]:
-        if read.keys not in kept:
-            kept[read.keys] = record(read, encoder=encoder, notify=print)
-        return kept[read.keys]
+        if read.tasks not in kept:
+            kept[read.tasks] = record(read, encoder=encoder, notify=print)
+        return kept[read.tasks]
 
     return remember
 
