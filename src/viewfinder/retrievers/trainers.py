@@ -92,10 +92,12 @@ def find_trainer(system: str, *others: str) -> Trainer:
 
     Raises:
         UnknownName: there is none; the message lists those that exist, `others` first.
-        BadInput: that class cannot be trained, or cannot be imported.
+        BadInput: that class cannot be trained, or cannot be imported; or its training is begun elsewhere.
     """
     if system in TRAINERS:
         return TRAINERS[system]
+    if system == "one":  # which stands above this folder
+        raise BadInput("one is trained by viewfinder.tuning.picks.train_one, because its training asks a search")
     if (found := PLUGINS.find(system)) is None:
         raise UnknownName(f"no system is called {system!r}; there are: {', '.join((*others, *TRAINERS))}")
     trainer: Trainer | None = getattr(found, "train", None)

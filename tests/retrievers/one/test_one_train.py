@@ -267,7 +267,10 @@ def test_a_training_begins_with_given_weights_of_the_same_encoder_alone(
 
 
 def test_it_is_no_system_that_is_trained_without_a_search(plan_of: Plans) -> None:
-    assert train_system(plan_of(overrides=(*OVERRIDES, "training.steps=1")), train_one).step == 1
+    plan = plan_of(overrides=(*OVERRIDES, "training.steps=1"))
+    with pytest.raises(BadInput, match="because its training asks a search"):
+        train_system(plan)
+    assert train_system(plan, train_one).step == 1
 
 
 # -- in a conversation
