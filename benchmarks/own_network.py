@@ -11,8 +11,7 @@ What is trained is not trained again.
 from __future__ import annotations
 
 import argparse
-import time
-from collections.abc import Callable
+import json
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +38,8 @@ from viewfinder.tuning.picks import record
 from viewfinder.weights import read_card
 
 COLUMNS = {
-    "fashioniq: one turn": ("fashioniq", "split gallery"), "cirr": ("cirr", None), "mai: sessions": ("mai", "sessions"),
+    "fashioniq: one turn": ("fashioniq", "split gallery"), "cirr": ("cirr", None),
+    "mai: sessions": ("mai", "sessions all"),
 }  # fmt: skip
 """The protocol of each column, and words in the titles of its tasks."""
 
@@ -59,7 +59,8 @@ def main() -> None:
     folder, encoder = given.work / "products", PseudoClip()
     make_catalogue(folder, given.data.resolve() / PRODUCTS, seed=1, language="contextual", pairs=4)
     remember = remember_records(encoder)
-    minutes = [train_once(folder, given.out, encoder, seed, remember) for seed in SEEDS]
+    for seed in SEEDS:
+        train_once(folder, given.out, encoder, seed, remember)
     plan = Plan(system="composer", data=folder, features=given.out / "vectors")
     pictures = load_pictures(plan, encoder, load_system("composer"))
     files = [best_of(given.out, seed) for seed in SEEDS]
@@ -70,7 +71,7 @@ def main() -> None:
         "validation": [dict(read_card(file).figures) for file in files],
         "nats a deviation": [read_card(file).settings["nats"] for file in files],
         "seeds": list(SEEDS),
-        "minutes of training": [round(some, 1) for some in minutes],
+        "minutes of training": [read_minutes(given.out, seed) for seed in SEEDS],
         "machine": describe_host(),
     }
     write_json(RESULTS / "own_network.json", found)
@@ -93,27 +94,20 @@ def remember_records(encoder: PseudoClip) -> Record:
     return remember
 
 
-def train_once(folder: Path, out: Path, encoder: PseudoClip, seed: int, record: Callable[[FolderPicks], Any]) -> float:
-    """Trains the network of a seed as the command does, if that is not done; the minutes that it took, without what the
-    composer makes of the dialogues."""
-    spent = 0.0
+def train_once(folder: Path, out: Path, encoder: PseudoClip, seed: int, remember: Record) -> None:
+    """Trains the network of a seed as the command does, if that is not done."""
+    if not best_of(out, seed).is_file():
+        plan = TrainPlan(
+            system="one", data=(folder,), preset=PRESET, out=best_of(out, seed).parent, encoder=encoder, seed=seed,
+            features=out / "vectors", resume=True, notify=print,
+        )  # fmt: skip
+        print(seed, train(plan, remember), flush=True)
 
-    def note(read: FolderPicks) -> list[RecordedTask]:
-        nonlocal spent
-        started = time.perf_counter()
-        recorded: list[RecordedTask] = record(read)
-        spent += time.perf_counter() - started
-        return recorded
 
-    if best_of(out, seed).is_file():
-        return float("nan")
-    plan = TrainPlan(
-        system="one", data=(folder,), preset=PRESET, out=best_of(out, seed).parent, encoder=encoder, seed=seed,
-        features=out / "vectors", resume=True, notify=print,
-    )  # fmt: skip
-    started = time.perf_counter()
-    print(seed, train(plan, note), flush=True)
-    return (time.perf_counter() - started - spent) / 60
+def read_minutes(out: Path, seed: int) -> float:
+    """How long the training of a seed took, without what the composer makes of the dialogues."""
+    *_, last = (best_of(out, seed).parent / "network" / "log.jsonl").read_text(encoding="utf-8").splitlines()
+    return round(float(json.loads(last)["seconds"]) / 60, 1)
 
 
 def measure_column(name: str, folder: Path, pictures: Pictures, files: list[Path]) -> dict[str, Any]:
