@@ -35,15 +35,12 @@ def products_parts(found: dict[str, Any]) -> dict[str, list[str]]:
 
 def own_network_parts(found: Mapping[str, Any]) -> dict[str, list[str]]:
     """What a network trained for another encoder brings, column by column."""
-    lines = [
-        [
-            name,
-            f"{one['dialogues']:,}",
-            format_tenths(one["composer"]["mean"]),
-            f"{format_tenths(one['one']['mean'])} ({interval_cell(one['one over composer'])})",
-        ]
-        for name, one in found["columns"].items()
-    ]
+    lines = []
+    for name, one in found["columns"].items():
+        gained = one["one over composer"]
+        text = f"{format_tenths(one['one']['mean'])} ({interval_cell(gained)})"
+        composer = format_tenths(one["composer"]["mean"])
+        lines.append([name, f"{one['dialogues']:,}", composer, f"**{text}**" if gained["low"] > 0 else text])
     return {
         "own-network": format_table(["column", "dialogues", "composer", "one, with its network"], lines),
         "own-network-machine": [machine_line(found["machine"])],
