@@ -1,5 +1,6 @@
 """docs/systems/one.md: what networks over turns find, from network.json; how that of products was chosen, from
-network_products.json; and what it keeps to among products of all kinds, from mixed_products.json."""
+network_products.json; what it keeps to among products of all kinds, from mixed_products.json; and what one that is
+trained for another encoder brings, from own_network.json."""
 
 from __future__ import annotations
 
@@ -29,6 +30,20 @@ def products_parts(found: dict[str, Any]) -> dict[str, list[str]]:
         "network-forms-mixed": nats_table(found["forms, nats among all kinds"]),
         "network-weights": weights_table(found["validation"], found["mixed"], found["mean"]),
         "network-products-machine": [machine_line(found["machine"])],
+    }
+
+
+def own_network_parts(found: Mapping[str, Any]) -> dict[str, list[str]]:
+    """What a network trained for another encoder brings, column by column."""
+    lines = []
+    for name, one in found["columns"].items():
+        gained = one["one over composer"]
+        text = f"{format_tenths(one['one']['mean'])} ({interval_cell(gained)})"
+        composer = format_tenths(one["composer"]["mean"])
+        lines.append([name, f"{one['dialogues']:,}", composer, f"**{text}**" if gained["low"] > 0 else text])
+    return {
+        "own-network": format_table(["column", "dialogues", "composer", "one, with its network"], lines),
+        "own-network-machine": [machine_line(found["machine"])],
     }
 
 

@@ -9,7 +9,7 @@ from jaxtyping import Float32
 
 from viewfinder.query import Query, Reads, ResolvedTurn
 from viewfinder.retrievers.composer import Composer, ComposerState
-from viewfinder.retrievers.one.turn_network import Tokens, TurnNetwork
+from viewfinder.retrievers.one.turn_network import Tokens, TurnNetwork, list_tokens
 from viewfinder.search.scores import SAME_SCORES
 
 
@@ -44,7 +44,7 @@ class TurnReader:
         """The state with a turn heard."""
         composer = self._composer.step(state.composer, turn)
         composed = self._composer.query(composer)
-        tokens = self._network.list_tokens(turn, composed, state.picks)
+        tokens = list_tokens(turn, composed, state.picks)
         if not tokens:
             return Hearing(composer, picks=state.picks)
         picks = (*state.picks, tokens)

@@ -317,6 +317,7 @@ class Reads:
     predictor: Predictor | None = None  # predicts the attributes of these pictures; None: they are not read
     count: int = 0  # how many attributes of a picture: the likeliest ones
     regions_in: Callable[[Collection], bool] | None = None  # in which collections it uses regions, if not in all
+    regions_version: str | None = None  # the encoder version of these collections, if they are all of one
 
     @property
     def regions(self) -> bool:

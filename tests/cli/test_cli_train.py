@@ -6,6 +6,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,9 @@ import pytest
 from tests.training_log import read_log
 from viewfinder import encoders
 from viewfinder.cli.train import keep_options
+from viewfinder.data.fashion_iq import FashionPair, write_fashion_iq
 from viewfinder.errors import BadInput
-from viewfinder.testing import load_colour_encoder
+from viewfinder.testing import load_colour_encoder, tiny_pictures
 from viewfinder.training import read_card
 
 Run = Callable[..., Any]
@@ -33,7 +35,7 @@ def colours(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_unknown_system_lists_what_there_is(viewfinder: Run, tmp_path: Path) -> None:
     outcome = viewfinder("train", "nobody", "--data", tmp_path)
     assert outcome.code == 2
-    assert "there are: starter, questions, drilldown, hre, r-hre, r-re, r-rankfusion" in outcome.err
+    assert "there are: starter, questions, one, drilldown, hre, r-hre, r-re, r-rankfusion" in outcome.err
 
 
 @pytest.mark.parametrize("system", ["starter", "drilldown", "r-hre"])
@@ -172,3 +174,45 @@ def test_ctrl_c_stops_after_a_step_and_resume_goes_on(
     assert (resumed.json["ended"], resumed.json["step"]) == ("epochs", 32)
     trained = [record.step for record in read_log(log) if record.kind == "train"]
     assert trained == list(range(4, 33, 4))  # at the end of every epoch, and after 20 steps, which are five
+
+
+WIDE = "tests.wide:WideColours"
+
+
+@pytest.mark.slow
+def test_the_turn_network_of_one_is_trained_for_another_encoder_and_talked_with(
+    viewfinder: Run, tmp_path: Path
+) -> None:
+    data, library, out = tmp_path / "data", tmp_path / "library", tmp_path / "out"
+    pictures = tiny_pictures(data / "images", 52)
+    for split, some in (("train", pictures[:32]), ("val", pictures[32:])):
+        pairs = [
+            FashionPair(one.path.stem, before.path.stem, (f"is {one.top}", f"is {one.bottom} below"))
+            for before, one in pairwise(some)
+        ]
+        write_fashion_iq(data, "flags", split, pairs, [one.path.stem for one in some], {})
+    assert viewfinder("add", data / "images", "--library", library, "--encoder", WIDE, "--without-starter").code == 0
+    small = ("--set", "batch=8", "--set", "training.steps=12", "--set", "model.width=16")
+    trained = viewfinder("train", "one", "--data", data, "--encoder", WIDE, "--out", out, *small, "--library", library)
+    assert trained.code == 0, trained.err
+    first, checkpoint, *figures, last = trained.out.splitlines()
+    assert first == "one, preset lab: 12 steps, 3 epochs"
+    assert checkpoint.startswith(f"checkpoint: {out / 'best.safetensors'}, of step ")
+    assert {line.split(":")[0].strip() for line in figures} == {"nats", "alone", "composer", "recall"}
+    assert last.startswith(f"next: viewfinder evaluate one --data {data} --checkpoint {out / 'best.safetensors'}")
+    command = last.removeprefix("next: viewfinder ").split()
+    measured = viewfinder(*command, "--protocol", "fashioniq", "--task", "split gallery", "--split", "val", "--json")
+    assert measured.code == 0, measured.err
+    assert measured.json["tasks"][0]["talks"] == 19
+    assert not list(library.rglob("features/**/regions*"))  # no system looks at these
+    script = tmp_path / "turns.jsonl"
+    script.write_text('{"say": "red"}\n')
+    talk = ("chat", "--library", library, "--retriever", "one", "--script", script, "--json")
+    spoken = viewfinder(*talk, "--checkpoint", out / "best.safetensors")
+    assert spoken.code == 0, spoken.err
+    picked = spoken.lines[0]["results"][0]["id"]
+    script.write_text(f'{{"say": "red"}}\n{{"like": "{picked}", "but": "green"}}\n')
+    assert len(viewfinder(*talk, "--checkpoint", out / "best.safetensors").lines) == 2
+    wrong = viewfinder("train", "one", "--data", data, "--out", tmp_path / "other", "--start", out / "best.safetensors")
+    assert (wrong.code, wrong.err.count("\n")) == (1, 1), wrong.err
+    assert "reads vectors of 'wide-1'" in wrong.err

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from viewfinder.training import TrainingResult
 
 TRAININGS, STARTER_RUN, QUESTIONS_RUN = Path("runs/train"), Path("runs/starter"), Path("runs/questions")
-STARTER, QUESTIONS = "starter", "questions"
+STARTER, QUESTIONS, ONE = "starter", "questions", "one"
 PRESET = "lab"
 OPTIONS = "options.json"
 LOCK = ".training.lock"
@@ -97,7 +97,8 @@ def train(
                 return _train_questions(shared, options, as_json)
         if against:
             raise BadInput("--against is for questions; retrievers and the starter have --data")
-        find_trainer(system, STARTER, QUESTIONS)  # a misspelt name is better said before an encoder is loaded
+        # A misspelt name is better said before an encoder is loaded.
+        trainer = _train_one if system == ONE else find_trainer(system, STARTER, QUESTIONS, ONE)
         folder = out or TRAININGS / f"{system.replace(':', '.')}-{preset or PRESET}"
         with keep_options(folder, given, resume=resume) as options:
             model = load_named_encoder(options["encoder"])
@@ -107,7 +108,7 @@ def train(
                 overrides=tuple(options["settings"]), start=options["start"] and Path(options["start"]),
                 notify=make_notifier(as_json), **shared,
             )  # fmt: skip
-            fitted = train_system(plan)
+            fitted = train_system(plan, trainer)
     _say_trained(plan, fitted, as_json)
     return _say_stopped(plan.out) if fitted.ended == "asked" else 0
 
@@ -202,6 +203,13 @@ def _write_next_command(plan: TrainPlan, best: Path) -> list[str]:
 def _say_stopped(out: Path) -> int:
     print_note(f"viewfinder: stopped after a whole step; nothing is lost, --resume goes on from {out}")
     return FAILED
+
+
+def _train_one(plan: TrainPlan) -> TrainingResult:
+    """The turn network of `one`: the retriever whose training needs a search."""
+    from viewfinder.tuning.picks import train_one
+
+    return train_one(plan)
 
 
 def _train_starter(data: list[Path], out: Path, others: list[str], as_json: bool) -> int:

@@ -127,7 +127,8 @@ def load_pictures(
     """
     space = retriever.reads.space
     needs = retriever.reads.regions or retriever.reads.named_regions
-    regions = needs or retriever.reads.regions_in is not None
+    may_need = retriever.reads.regions_in is not None and retriever.reads.regions_version in (None, encoder.version)
+    regions = needs or may_need
     if plan.vectors is not None:
         if needs:
             raise BadInput(f"--vectors {plan.vectors}: one vector a picture, but {plan.system_name} looks at regions")

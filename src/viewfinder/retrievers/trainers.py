@@ -92,10 +92,12 @@ def find_trainer(system: str, *others: str) -> Trainer:
 
     Raises:
         UnknownName: there is none; the message lists those that exist, `others` first.
-        BadInput: that class cannot be trained, or cannot be imported.
+        BadInput: that class cannot be trained, or cannot be imported; or its training is begun elsewhere.
     """
     if system in TRAINERS:
         return TRAINERS[system]
+    if system == "one":  # which stands above this folder
+        raise BadInput("one is trained by viewfinder.tuning.picks.train_one, because its training asks a search")
     if (found := PLUGINS.find(system)) is None:
         raise UnknownName(f"no system is called {system!r}; there are: {', '.join((*others, *TRAINERS))}")
     trainer: Trainer | None = getattr(found, "train", None)
@@ -104,15 +106,15 @@ def find_trainer(system: str, *others: str) -> Trainer:
     return trainer
 
 
-def train_system(plan: TrainPlan) -> TrainingResult:
-    """Train a system as planned.
+def train_system(plan: TrainPlan, trainer: Trainer | None = None) -> TrainingResult:
+    """Train a system as planned; `trainer`: what trains it, if that is not here (`tuning.picks.train_one`).
 
     Raises:
         UnknownName: no such system, or no such preset.
         BadInput: data is missing or damaged, settings do not fit, or `out` already holds a training.
         EncoderMismatch: `out` or `start` was trained on vectors of another encoder.
     """
-    trainer = find_trainer(plan.system)
+    trainer = trainer or find_trainer(plan.system)
     for folder in plan.data:
         need_folder(folder)
     plan.check_out()

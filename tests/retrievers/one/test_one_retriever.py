@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from viewfinder.conversation import Conversation, Like, Reject, Say, Turn
 from viewfinder.query import Query
 from viewfinder.retrievers import Composer, Retriever, advise_retriever, load_retriever
 from viewfinder.retrievers.one.gates import INPUTS, SYSTEMS, WORLDS
-from viewfinder.retrievers.one.retriever import OWN_WEIGHTS, SYSTEM, One
+from viewfinder.retrievers.one.retriever import NETWORK_SYSTEM, OWN_WEIGHTS, SYSTEM, One
 from viewfinder.retrievers.one.turn_network import NAME, Tokens, TurnNetwork
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.scores import score_all
@@ -34,7 +34,7 @@ def load_plain(name: str, checkpoint: Path | None) -> Retriever[Any]:
     return load_retriever("clip-ti" if name == "chatir" else "clip-t")
 
 
-def make_one(world: str, *, level: float = 0.0, load: Any = load_plain) -> One:
+def make_one(world: str, *, level: float = 0.0, load: Any = load_plain, network: Weights | None = None) -> One:
     """Gates that know only one thing: the pictures here are like those of a world."""
     own_d = GALLERY.snapshot.matrix_nd[:].mean(axis=0)
     means_wd = np.stack([own_d if name == world else -own_d for name in WORLDS])
@@ -44,15 +44,15 @@ def make_one(world: str, *, level: float = 0.0, load: Any = load_plain) -> One:
         "w_sx": np.zeros((len(SYSTEMS), len(INPUTS)), np.float32),
     }
     card = Card(system=SYSTEM, preset="test", encoder="", settings={"encoder_version": ENCODER.version})
-    return One(Weights(arrays, card, "1"), load)
+    return One(Weights(arrays, card, "1"), load, network)
 
 
-def ask(retriever: Retriever[Any], turns: tuple[Turn, ...] = TURNS) -> Query:
+def ask(retriever: Retriever[Any], turns: tuple[Turn, ...] = TURNS, gallery: Gallery = GALLERY) -> Query:
     """The query after these turns, which are looked up as they are live."""
     conversation, state = Conversation(), retriever.begin()
     for turn in turns:
         conversation = conversation.then(turn)
-        state = retriever.step(state, resolve_turn(conversation, conversation.here, GALLERY, reads=retriever.reads))
+        state = retriever.step(state, resolve_turn(conversation, conversation.here, gallery, reads=retriever.reads))
     return retriever.query(state)
 
 
@@ -143,6 +143,29 @@ def test_elsewhere_and_of_other_turns_it_has_none(world: str, version: str, turn
     assert NAME not in [opinion.system for opinion in ask(make_reader(world, version), turns).opinions]
 
 
+def make_given(world: str) -> One:
+    """With a network that was trained elsewhere."""
+    card = Card(system=NETWORK_SYSTEM, preset="lab", encoder=ENCODER.raw_version)
+    one = make_one(world, network=Weights({}, card, "2"))
+    one.network = AlwaysBlue({}, ENCODER.version, 0, 1, 1.5)
+    return one
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_a_network_that_is_given_has_an_opinion_in_every_world_beside_those_that_are_asked_there(world: str) -> None:
+    given, shipped = ask(make_given(world), PICKED), ask(make_reader(world), PICKED)
+    others = [opinion for opinion in shipped.opinions if opinion.system != NAME]
+    assert [one.system for one in given.opinions] == [*(one.system for one in others), NAME]
+    assert [one.nats for one in given.opinions] == [*(one.nats for one in others), 1.5]
+    assert given.sharpness == shipped.sharpness
+    assert bool(others) == (world != "photographs")
+
+
+def test_among_fewer_than_ten_pictures_a_network_that_is_given_has_none_either() -> None:
+    gallery = Gallery(tiny_snapshot(LOOKS[:9]), ENCODER)
+    assert ask(make_given("products"), PICKED, gallery).opinions == ()
+
+
 def test_it_hears_all_picks_and_those_before_a_turn_that_one_goes_back_to() -> None:
     session, lengths = Session(GALLERY, one := make_reader("products"), None), list[int]()
     hear = one.network.hear
@@ -167,9 +190,10 @@ def test_why_names_the_network_and_sums_to_the_score() -> None:
         assert f"what {NAME} makes of all that was said" in hit.why["turns"][-1]["parts"]
 
 
+@pytest.mark.parametrize("make", [make_reader, make_given])
 @pytest.mark.parametrize("world", ["products", "photographs"])
-def test_it_keeps_the_contract(world: str) -> None:
-    check_retriever(lambda: make_reader(world), encoder=ENCODER)
+def test_it_keeps_the_contract(make: Callable[[str], One], world: str) -> None:
+    check_retriever(lambda: make(world), encoder=ENCODER)
 
 
 def test_an_unchanged_state_is_left_alone_when_a_conversation_branches() -> None:

@@ -10,7 +10,16 @@ from jaxtyping import Float
 
 from viewfinder.conversation import Like, Reject, Say, Turn
 from viewfinder.query import Part, Picture, Query, ResolvedTurn
-from viewfinder.retrievers.one.turn_network import KINDS, NAME, Token, Tokens, TurnNetwork, add_vector, sum_vectors
+from viewfinder.retrievers.one.turn_network import (
+    KINDS,
+    NAME,
+    Token,
+    Tokens,
+    TurnNetwork,
+    add_vector,
+    list_tokens,
+    sum_vectors,
+)
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.scores import score_all, sum_plain_parts
 from viewfinder.testing import LOOKS, ColourEncoder, tiny_snapshot
@@ -52,7 +61,7 @@ def resolve(turn: Turn, vector_d: Vector = RED_D) -> ResolvedTurn:
 
 def hear(network: TurnNetwork, turn: Turn, composed: Query = COMPOSED, vector_d: Vector = RED_D) -> Query:
     """What the network makes of a first turn."""
-    tokens = network.list_tokens(resolve(turn, vector_d), composed, ())
+    tokens = list_tokens(resolve(turn, vector_d), composed, ())
     return network.hear([tokens], composed, 2)
 
 
@@ -66,12 +75,11 @@ def test_an_untrained_network_finds_what_the_composer_finds() -> None:
 
 
 def test_only_pictures_that_are_picked_with_words_are_read_and_later_picks() -> None:
-    network = make_network()
-    first = network.list_tokens(resolve(Like("1", "but blue, not red")), COMPOSED, ())
+    first = list_tokens(resolve(Like("1", "but blue, not red")), COMPOSED, ())
     assert [kind for kind, _ in first] == ["picked", "but", "unwanted", "composed"]
     for turn in (Say("blue"), Like("1"), Reject(("1",)), Like("1", "blue", 1)):
-        assert network.list_tokens(resolve(turn), COMPOSED, ()) == ()
-    later = network.list_tokens(resolve(Like("1")), COMPOSED, [first])
+        assert list_tokens(resolve(turn), COMPOSED, ()) == ()
+    later = list_tokens(resolve(Like("1")), COMPOSED, [first])
     assert [kind for kind, _ in later] == ["picked", "composed"]
 
 

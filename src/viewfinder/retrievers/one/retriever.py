@@ -19,12 +19,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from viewfinder.conversation import Turn
+from viewfinder.errors import EncoderMismatch
 from viewfinder.query import Collection, Opinion, Query, Reads, ResolvedTurn
 from viewfinder.retrievers.base import AnsweringRetriever, Retriever
 from viewfinder.retrievers.composer import Composer, ComposerState
-from viewfinder.retrievers.one.gates import COMPOSER, PRODUCTS, SYSTEMS, Gates
-from viewfinder.retrievers.one.turn_network import NAME, Tokens, TurnNetwork
-from viewfinder.weights import Weights, join_lists, load_system_weights, read_card
+from viewfinder.retrievers.one.gates import COMPOSER, MIN_PICTURES, PRODUCTS, SYSTEMS, Gates
+from viewfinder.retrievers.one.turn_network import NAME, Tokens, TurnNetwork, list_tokens
+from viewfinder.weights import Weights, join_lists, load_system_weights, read_card, read_weights
 
 SYSTEM = "one"
 SHIPPED = Path(__file__).with_name("gates.safetensors")
@@ -56,17 +57,23 @@ class OneState:
 class One:
     """The composer and the trained systems at work together.
 
-    `fingerprint` changes with every number of the gates; the other systems are those in the package.
+    `fingerprint` changes with every number of the gates, and of a network that was given; the other systems are those
+    in the package.
     """
 
     name: ClassVar[str] = SYSTEM
 
-    def __init__(self, weights: Weights, load: Load) -> None:
+    def __init__(self, weights: Weights, load: Load, network: Weights | None = None) -> None:
+        """`network`: of a turn network that was trained elsewhere; None: the shipped one."""
         arrays = weights.arrays
         self.gates = Gates(weights.card.settings["encoder_version"], arrays["means_wd"], arrays["a_s"], arrays["w_sx"])
-        self.fingerprint, self._own_list, self._load = weights.fingerprint, weights.card.trained_on, load
+        self._own_list, self._load, self._given = weights.card.trained_on, load, network
+        self.fingerprint = weights.fingerprint if network is None else f"{weights.fingerprint}-{network.fingerprint}"
         self._composer = Composer()
-        self.reads = Reads(regions_in=lambda collection: not self.gates.finds_photographs(collection))
+        self.reads = Reads(
+            regions_in=lambda collection: not self.gates.finds_photographs(collection),
+            regions_version=self.gates.encoder_version,
+        )
 
     @cached_property
     def others(self) -> Mapping[str, Retriever[Any]]:
@@ -79,13 +86,13 @@ class One:
 
     @cached_property
     def network(self) -> TurnNetwork:
-        """The network that reads picks with words among products, loaded when the first conversation needs it."""
-        return TurnNetwork.of(load_system_weights(NETWORK_SYSTEM, None, SHIPPED_NETWORK))
+        """The network that reads picks with words, loaded when the first conversation needs it."""
+        return TurnNetwork.of(self._given or load_system_weights(NETWORK_SYSTEM, None, SHIPPED_NETWORK))
 
     @cached_property
     def trained_on(self) -> str | None:
         """The pictures that any of the systems has learnt from."""
-        network = read_card(SHIPPED_NETWORK).trained_on
+        network = (read_card(SHIPPED_NETWORK) if self._given is None else self._given.card).trained_on
         return join_lists(self._own_list, network, *(getattr(one, "trained_on", "") for one in self.others.values()))
 
     def finds_more_in(self, collection: Collection) -> bool:
@@ -100,27 +107,45 @@ class One:
         return OneState(self._composer.begin())
 
     def step(self, state: OneState, turn: ResolvedTurn) -> OneState:
-        """The state with the turn heard by the composer and, where they are asked, by all systems."""
+        """The state with the turn heard by the composer and, where they are asked, by all systems.
+
+        Raises EncoderMismatch: a network was given that reads vectors of another encoder.
+        """
         composer = self._composer.step(state.composer, turn)
         collection = None if turn.collection is None else turn.collection()
-        if collection is None or turn.look_up_for is None or self.gates.finds_photographs(collection):
+        if collection is None or turn.look_up_for is None:
+            return replace(state, composer=composer)
+        reads_picks = self._reads_picks(collection)
+        is_alone = self.gates.finds_photographs(collection)
+        if is_alone and not reads_picks:
             return replace(state, composer=composer)
         others = {
             name: one.step(state.others[name] if name in state.others else one.begin(), turn.look_up_for(one.reads))
-            for name, one in self.others.items()
+            for name, one in ({} if is_alone else self.others).items()
         }
         heard = OneState(composer, others, (*state.turns, turn.turn), turn.number, collection, picks=state.picks)
-        return self._hear(heard, turn) if self._reads_products(collection) else heard
+        return self._hear(heard, turn) if reads_picks else heard
 
-    def _reads_products(self, collection: Collection) -> bool:
-        """Whether the turn network has learnt from pictures like these, by the same encoder."""
-        is_like = self.gates.find_world(collection) == PRODUCTS
-        return is_like and self.network.encoder_version == collection.encoder_version
+    def _reads_picks(self, collection: Collection) -> bool:
+        """Whether the turn network has learnt from pictures like these, by the same encoder: so has one that is given.
+
+        Raises EncoderMismatch: a given one has not.
+        """
+        if self._given is None:
+            is_like = self.gates.find_world(collection) == PRODUCTS
+            return is_like and self.network.encoder_version == collection.encoder_version
+        if self.network.encoder_version != collection.encoder_version:
+            raise EncoderMismatch(
+                f"{SYSTEM}: its turn network was trained on vectors of {self.network.encoder_version!r}, and these "
+                f"pictures have those of {collection.encoder_version!r}; train one with this encoder (`viewfinder "
+                f"train {SYSTEM} --encoder ...`), or leave out --checkpoint"
+            )
+        return collection.pictures >= MIN_PICTURES
 
     def _hear(self, state: OneState, turn: ResolvedTurn) -> OneState:
         """The state with what the turn network makes of the turn, if it reads it."""
         composed = self._composer.query(state.composer)
-        tokens = self.network.list_tokens(turn, composed, state.picks)
+        tokens = list_tokens(turn, composed, state.picks)
         if not tokens:
             return state
         picks = (*state.picks, tokens)
@@ -131,17 +156,22 @@ class One:
         query = self._composer.query(state.composer)
         if state.collection is None:
             return query
-        weights = self.gates.weigh(state.turns, state.collection)
+        weights = self.gates.weigh(state.turns, state.collection) if state.others else {COMPOSER: 1.0}
         opinions = tuple(
             Opinion(name, state.latest, self.others[name].query(state.others[name]), weight)
             for name, weight in weights.items()
             if name != COMPOSER
         )
-        if state.heard is not None:
+        if state.heard is not None and self.network.nats:
             opinions = (*opinions, Opinion(NAME, state.latest, state.heard, self.network.nats))
         return replace(query, opinions=opinions, sharpness=weights[COMPOSER] * query.sharpness)
 
 
 def load(checkpoint: Path | None, load_other: Load) -> One:
-    """The retriever with these gates; None: the shipped ones. Raises BadInput: as `load_system_weights`."""
+    """The retriever with these gates, or with the turn network that `viewfinder train one` wrote; None: as shipped.
+
+    Raises BadInput: as `load_system_weights`.
+    """
+    if checkpoint is not None and read_card(checkpoint).system == NETWORK_SYSTEM:
+        return One(load_system_weights(SYSTEM, None, SHIPPED), load_other, read_weights(checkpoint))
     return One(load_system_weights(SYSTEM, checkpoint, SHIPPED), load_other)

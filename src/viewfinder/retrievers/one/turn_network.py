@@ -74,22 +74,6 @@ class TurnNetwork:
         said = weights.card.settings
         return cls(weights.arrays, said["encoder_version"], said["layers"], said["heads"], said["nats"])
 
-    def list_tokens(self, turn: ResolvedTurn, composed: Query, before: Sequence[Tokens]) -> Tokens:
-        """The tokens of a turn, after those that were read before; none: the turn is none that it has learnt to read.
-
-        It has learnt to read pictures that are picked with words, and after one of them also without; no turn that goes
-        back to an earlier one.
-        """
-        said = turn.turn
-        if not (isinstance(said, Like | Show) and (said.text or before) and turn.pictures):
-            return ()
-        if isinstance(said, Like) and looks_at_earlier(said):
-            return ()
-        composed_d = sum_vectors(composed)
-        picked_d = np.mean([picture.vectors["global"] for picture in turn.pictures], axis=0)
-        last: Token = ("composed", np.zeros_like(picked_d) if composed_d is None else composed_d)
-        return (("picked", picked_d), *_list_said(said.text, turn), last)
-
     def hear(self, turns: Sequence[Tokens], composed: Query, number: int) -> Query:
         """The composer's query with the vector added that the tokens of some turns say; `number`: of the last turn."""
         gate, added_d = self.read(turns)
@@ -127,6 +111,23 @@ class TurnNetwork:
         rows_lw = numpy_layer_norm(self.arrays, f"{name}.norm2", hidden_lw, NORM_EPS)
         inner = numpy_gelu(numpy_linear(self.arrays, f"{name}.inner", rows_lw))
         return np.asarray(hidden_lw + numpy_linear(self.arrays, f"{name}.outer", inner))
+
+
+def list_tokens(turn: ResolvedTurn, composed: Query, before: Sequence[Tokens]) -> Tokens:
+    """The tokens of a turn, after those that were read before; none: the turn is none that a network reads.
+
+    A network learns to read pictures that are picked with words, and after one of them also without; no turn that goes
+    back to an earlier one.
+    """
+    said = turn.turn
+    if not (isinstance(said, Like | Show) and (said.text or before) and turn.pictures):
+        return ()
+    if isinstance(said, Like) and looks_at_earlier(said):
+        return ()
+    composed_d = sum_vectors(composed)
+    picked_d = np.mean([picture.vectors["global"] for picture in turn.pictures], axis=0)
+    last: Token = ("composed", np.zeros_like(picked_d) if composed_d is None else composed_d)
+    return (("picked", picked_d), *_list_said(said.text, turn), last)
 
 
 def _list_said(words: str, turn: ResolvedTurn) -> list[Token]:
