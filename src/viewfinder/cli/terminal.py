@@ -324,7 +324,7 @@ class Terminal:
             return
         rows = [
             (str(entry["turn"]), ", ".join(entry["parts"]), f"{entry['adds']:+.3f}", f"{entry['share']:+.0%}")
-            for entry in why["turns"]
+            for entry in why.get("systems", why["turns"])
         ]
         print_line(f"{hit.path} ({hit.id})")
         print_table(("turn", "what", "adds", "share"), rows)

@@ -163,7 +163,7 @@ def test_why_names_the_network_and_sums_to_the_score() -> None:
     session = Session(GALLERY, make_reader("products"), None, n=3)
     session.say("red")
     for hit in session.like("p003", but="green"):
-        assert sum(turn["adds"] for turn in hit.why["turns"]) == pytest.approx(hit.score, abs=1e-3)
+        assert sum(turn["adds"] for turn in hit.why["turns"]) == pytest.approx(hit.score, abs=1e-4)
         assert f"what {NAME} makes of all that was said" in hit.why["turns"][-1]["parts"]
 
 
@@ -184,6 +184,7 @@ def test_an_unchanged_state_is_left_alone_when_a_conversation_branches() -> None
 def test_a_turn_of_a_session_says_what_each_system_added() -> None:
     session = Session(GALLERY, make_reader("products"), None, n=3)
     for hit in session.say("red over blue"):
-        adds = [turn["adds"] for turn in hit.why["turns"]]
-        assert sum(adds) == pytest.approx(hit.score, abs=1e-3)
+        adds = {entry["system"]: entry["adds"] for entry in hit.why["systems"]}
+        assert adds.keys() == {"", *SYSTEMS[1:]}
+        assert sum(adds.values()) == pytest.approx(hit.score, abs=1e-4)
         assert "what drilldown makes of all that was said" in hit.why["turns"][0]["parts"]
