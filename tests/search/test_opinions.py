@@ -14,6 +14,7 @@ from viewfinder.evaluation.replay import rank_queries
 from viewfinder.query import Opinion, Part, Query
 from viewfinder.search.explanation import explain_hits
 from viewfinder.search.gallery import Gallery
+from viewfinder.search.ranking import Ranking
 from viewfinder.search.scores import score_all, score_rows, weigh_opinion
 from viewfinder.testing import COLOURS, ColourEncoder, tiny_snapshot
 
@@ -106,6 +107,15 @@ def test_a_system_that_says_the_same_of_all_has_no_line() -> None:
     told = explain_hits(GALLERY, replace(asked, opinions=(*asked.opinions, silent)), np.arange(3))
     assert told == explain_hits(GALLERY, asked, np.arange(3))
     assert explain_hits(GALLERY, replace(asked, opinions=(silent,)), np.arange(1))[0].keys() == {"turns"}
+
+
+def test_scores_are_shown_times_the_factor_of_the_query_and_ranked_as_they_are() -> None:
+    own, shown = Ranking(GALLERY, ask_two()), Ranking(GALLERY, replace(ask_two(), shown_factor=0.25))
+    for hit, other in zip(own.hits(16, explained=True), shown.hits(16, explained=True), strict=True):
+        assert (hit.id, hit.match) == (other.id, other.match)
+        assert other.score == pytest.approx(0.25 * hit.score, abs=1e-4)
+        assert sum_adds(other.why["systems"]) == pytest.approx(other.score, abs=1e-4)
+        assert [entry["share"] for entry in other.why["turns"]] == [entry["share"] for entry in hit.why["turns"]]
 
 
 def test_other_words_are_another_opinion() -> None:

@@ -26,13 +26,14 @@ def explain_hits(
     # A system that says the same of all pictures adds nothing to any.
     heard = tuple(each for each in query.opinions if find_standing(gallery, each.query) is not None)
     query = replace(query, opinions=heard)
-    shares_kp, adds_ke = share_parts(gallery, query, rows_k, scores), share_evidence(gallery, query, rows_k)
+    shares_kp = query.shown_factor * share_parts(gallery, query, rows_k, scores)
+    adds_ke = query.shown_factor * share_evidence(gallery, query, rows_k)
     found = explain_turns(query, np.concatenate([shares_kp, adds_ke], axis=1))
     if isinstance(query.space, RegionSpace) and query.parts:
         _add_regions(found, gallery, query, rows_k, shares_kp)
     for term, adds_k in zip(query.terms, adds_ke.T, strict=True):
         if isinstance(term, Opinion) and isinstance(term.query.space, RegionSpace) and term.query.space.reads_regions:
-            shares_ks = _share_opinion(gallery, term, rows_k, adds_k, query.sharpness)
+            shares_ks = _share_opinion(gallery, term, rows_k, adds_k, query.sharpness / query.shown_factor)
             _add_regions(found, gallery, term.query, rows_k, shares_ks)
             break  # one system is shown looking
     return found

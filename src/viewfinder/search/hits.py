@@ -67,7 +67,6 @@ class Hit:
     each box (the weights add up to 1), and what it adds to the score.
 
     `others`: the other pictures of the same product, if a catalogue tells products and the search folds them.
-
     `fields`: the columns of the catalogue that were asked for, each with the picture's values.
     """
 

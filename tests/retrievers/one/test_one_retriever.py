@@ -143,6 +143,18 @@ def test_elsewhere_and_of_other_turns_it_has_none(world: str, version: str, turn
     assert NAME not in [opinion.system for opinion in ask(make_reader(world, version), turns).opinions]
 
 
+@pytest.mark.parametrize("level", [-3.0, 0.0, 3.0])
+def test_a_lead_that_is_shown_means_the_same_whatever_the_gates_give_the_composer(level: float) -> None:
+    session = Session(GALLERY, make_one("scenes", level=level), None, n=9)
+    for turn in TURNS:
+        hits, ranking = session.take(turn), session.ranking()
+        scores_k = ranking.scores.at(np.array(GALLERY.rows([hit.id for hit in hits])))
+        nats_k = ranking.query.sharpness * scores_k
+        np.testing.assert_allclose([20 * hit.score for hit in hits], nats_k, atol=20 * 1e-4)
+        for hit in hits:
+            assert sum(entry["adds"] for entry in hit.why["systems"]) == pytest.approx(hit.score, abs=1e-4)
+
+
 def test_it_hears_all_picks_and_those_before_a_turn_that_one_goes_back_to() -> None:
     session, lengths = Session(GALLERY, one := make_reader("products"), None), list[int]()
     hear = one.network.hear

@@ -3,9 +3,9 @@
 Among photographs, and of fewer than ten pictures, the composer searches alone, because there it is ahead of what the
 others add; in other collections a picture's score is, in nats, the composer's own times its weight, and for each other
 system its weight for every deviation by which its score of the picture is above the mean (`query.Opinion`). What is
-shown of it is that divided by the composer's weight and sharpness, so that its own part is what it is alone. Among
-products a network that has learnt to read pictures that are picked "but ..." has an opinion of such turns, too
-(`turn_network`). Numpy only.
+shown of it is that divided by `query.SHARPNESS`, so that a lead means the same after every turn. Among products a
+network that has learnt to read pictures that are picked "but ..." has an opinion of such turns, too (`turn_network`).
+Numpy only.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from viewfinder.conversation import Turn
-from viewfinder.query import Collection, Opinion, Query, Reads, ResolvedTurn
+from viewfinder.query import SHARPNESS, Collection, Opinion, Query, Reads, ResolvedTurn
 from viewfinder.retrievers.base import AnsweringRetriever, Retriever
 from viewfinder.retrievers.composer import Composer, ComposerState
 from viewfinder.retrievers.one.gates import COMPOSER, PRODUCTS, SYSTEMS, Gates
@@ -139,7 +139,8 @@ class One:
         )
         if state.heard is not None:
             opinions = (*opinions, Opinion(NAME, state.latest, state.heard, self.network.nats))
-        return replace(query, opinions=opinions, sharpness=weights[COMPOSER] * query.sharpness)
+        sharpness = weights[COMPOSER] * query.sharpness
+        return replace(query, opinions=opinions, sharpness=sharpness, shown_factor=sharpness / SHARPNESS)
 
 
 def load(checkpoint: Path | None, load_other: Load) -> One:
