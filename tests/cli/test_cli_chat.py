@@ -87,7 +87,7 @@ def test_why_has_a_line_for_each_system_that_is_asked(
     own, others = (
         [row for row in rows if (" makes of all that was said " in row) == is_other] for is_other in (False, True)
     )
-    assert [row.split()[0] for row in rows] == ["1", *"2" * (len(rows) - 1)]
+    assert [row.split()[0] for row in rows] == ["1", "2", *["all"] * (len(rows) - 2)]
     assert [words in row for words, row in zip(("a car", "blue"), own, strict=True)] == [True, True]
     assert len(others) >= 2 and len({row.split()[2] for row in others}) == len(others)
     [found] = chat("a car\n", "--json").lines

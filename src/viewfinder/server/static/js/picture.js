@@ -226,8 +226,11 @@ class Picture extends HTMLElement {
       const share = Math.max(-1, Math.min(1, each.share));
       const line = element("span", { class: `share ${share < 0 ? "against" : ""}` });
       line.style.setProperty("--share", String(Math.abs(share)));
-      const said = each.system ? t("picture.why.system", { system: nameOfWay(each.system) }) : listed(each.parts);
-      return element("li", {}, element("span", { dir: "auto" }, said), line, element("span", { class: "quiet" }, t("picture.why.turn", { turn: each.turn, percent: Math.round(share * 100) })));
+      const percent = Math.round(share * 100);
+      const [said, told] = each.system
+        ? [t("picture.why.system", { system: nameOfWay(each.system) }), t("picture.percent", { percent })]
+        : [listed(each.parts), t("picture.why.turn", { turn: each.turn, percent })];
+      return element("li", {}, element("span", { dir: "auto" }, said), line, element("span", { class: "quiet" }, told));
     };
     fill(this.why, lines.length > 0 && element("h3", {}, t("picture.why")), lines.length > 0 && element("ul", {}, ...lines.map(bar)));
   }
