@@ -96,6 +96,18 @@ def test_an_answer_has_its_effect_on_products(shirts: tuple[Gallery, dict[str, s
     assert count(colours, after, "Black") > count(colours, before, "Black")
 
 
+@pytest.mark.parametrize("colour", COLOURS)
+def test_what_words_rule_out_is_found_less_often(shirts: tuple[Gallery, dict[str, str]], colour: str) -> None:
+    gallery, colours = shirts
+    session = Session(gallery, load_retriever("one"), None, n=10)
+    described = [hit.id for hit in session.say("a t-shirt")]
+    known = count(colours, described, colour)
+    rejected = [hit.id for hit in session.reject(text=colour.lower())]
+    at_once = Session(gallery, load_retriever("one"), None, n=10).say(f"a t-shirt, not {colour.lower()}")
+    for shown in (rejected, [hit.id for hit in at_once]):
+        assert count(colours, shown, colour) <= known
+
+
 def test_why_sums_to_the_score_and_shows_where_drilldown_looks(shirts: tuple[Gallery, dict[str, str]]) -> None:
     gallery, colours = shirts
     session = Session(gallery, load_retriever("one"), None, n=5)

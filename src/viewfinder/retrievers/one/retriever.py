@@ -18,13 +18,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from viewfinder.conversation import Turn
+from viewfinder.conversation import Reject, Say, Turn
 from viewfinder.query import SHARPNESS, Collection, Opinion, Query, Reads, ResolvedTurn
 from viewfinder.retrievers.base import AnsweringRetriever, Retriever
 from viewfinder.retrievers.composer import Composer, ComposerState
 from viewfinder.retrievers.one.gates import COMPOSER, PRODUCTS, SYSTEMS, Gates
 from viewfinder.retrievers.one.turn_network import NAME, Tokens, TurnNetwork
 from viewfinder.weights import Weights, join_lists, load_system_weights, read_card
+from viewfinder.wording.clauses import split_clauses
 
 SYSTEM = "one"
 SHIPPED = Path(__file__).with_name("gates.safetensors")
@@ -42,6 +43,7 @@ class OneState:
     """The composer's state, and those of the other systems by name: none where the composer searches alone.
 
     `heard` is what the turn network makes of the last turn; None: nothing. `picks` are the turns that it has read.
+    `ruled_out` are the numbers of those in which words rule something out, which the composer alone has heard.
     """
 
     composer: ComposerState
@@ -51,6 +53,7 @@ class OneState:
     collection: Collection | None = None
     heard: Query | None = None
     picks: tuple[Tokens, ...] = ()
+    ruled_out: frozenset[int] = frozenset()
 
 
 class One:
@@ -105,12 +108,20 @@ class One:
         collection = None if turn.collection is None else turn.collection()
         if collection is None or turn.look_up_for is None or self.gates.finds_photographs(collection):
             return replace(state, composer=composer)
+        is_of_products = self._reads_products(collection)
+        heard = leave_wanted(turn) if is_of_products else turn.turn
+        ruled_out = state.ruled_out if heard is turn.turn else state.ruled_out | {turn.number}
+        if heard is None:
+            return replace(state, composer=composer, ruled_out=ruled_out)
         others = {
-            name: one.step(state.others[name] if name in state.others else one.begin(), turn.look_up_for(one.reads))
+            name: one.step(
+                state.others[name] if name in state.others else one.begin(), _look_up(turn, heard, one.reads)
+            )
             for name, one in self.others.items()
         }
-        heard = OneState(composer, others, (*state.turns, turn.turn), turn.number, collection, picks=state.picks)
-        return self._hear(heard, turn) if self._reads_products(collection) else heard
+        turns = (*state.turns, heard)
+        state = OneState(composer, others, turns, turn.number, collection, picks=state.picks, ruled_out=ruled_out)
+        return self._hear(state, turn) if is_of_products else state
 
     def _reads_products(self, collection: Collection) -> bool:
         """Whether the turn network has learnt from pictures like these, by the same encoder."""
@@ -140,7 +151,36 @@ class One:
         if state.heard is not None:
             opinions = (*opinions, Opinion(NAME, state.latest, state.heard, self.network.nats))
         sharpness = weights[COMPOSER] * query.sharpness
-        return replace(query, opinions=opinions, sharpness=sharpness, shown_factor=sharpness / SHARPNESS)
+        # What is ruled out takes away as many nats as it does where the composer is alone: nobody else knows of it.
+        parts = tuple(
+            replace(part, weight=part.weight / weights[COMPOSER])
+            if part.weight < 0 and part.turn in state.ruled_out and part.kind == "words"
+            else part
+            for part in query.parts
+        )
+        return replace(query, parts=parts, opinions=opinions, sharpness=sharpness, shown_factor=sharpness / SHARPNESS)
+
+
+def leave_wanted(turn: ResolvedTurn) -> Turn | None:
+    """A turn without what it rules out in words, for systems that have learnt from what is wanted; None: nothing else.
+
+    Among products they look for it all the more: after "without stripes" twice as many of the first ten had some.
+    """
+    match turn.turn:
+        case Reject(_, text) if text:
+            return None
+        case Say():
+            clauses = split_clauses(turn.text)
+            if clauses.unwanted:
+                return Say(clauses.wanted) if clauses.wanted else None
+    return turn.turn
+
+
+def _look_up(turn: ResolvedTurn, heard: Turn, reads: Reads) -> ResolvedTurn:
+    """The turn as another system reads it, of which only so much is heard."""
+    assert turn.look_up_for is not None
+    found = turn.look_up_for(reads)
+    return found if heard is turn.turn or not isinstance(heard, Say) else replace(found, turn=heard, text=heard.text)
 
 
 def load(checkpoint: Path | None, load_other: Load) -> One:
