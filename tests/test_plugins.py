@@ -335,6 +335,8 @@ WRONG_QUERIES: dict[str, object] = {
     "`query` gave vectors that these pictures are not compared with": Query((replace(PART, kind="regions"),)),
     "`query` gave no value in the part": Query((replace(PART, kind="value"),)),
     "`query` gave a sharpness of inf": Query((PART,), sharpness=np.inf),
+    "`query` gave a sharpness of 0": Query((PART,), sharpness=0),
+    "`query` gave a shown_factor of nan": Query((PART,), shown_factor=np.nan),
     "`query` gave 'red' among the opinions": Query((PART,), opinions=("red",)),  # type: ignore[arg-type]
     "`query` gave a sharpness of nan": Query(
         (PART,), opinions=(Opinion("it", 1, Query((PART,), sharpness=np.nan), 1.0),)

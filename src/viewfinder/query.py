@@ -489,7 +489,7 @@ class Query:
     another brings its own to that scale (`express_query`). Otherwise likeness stays as the encoder gives it.
 
     `operations` is what the last turn does with earlier ones, for systems that read it. `opinions` are of retrievers
-    that ask others.
+    that ask others. `shown_factor`: what scores are multiplied by where they are shown.
     """
 
     parts: tuple[Part, ...]
@@ -503,6 +503,7 @@ class Query:
     word_matches: tuple[WordMatch, ...] = ()
     on_box_scale: bool = False
     opinions: tuple[Opinion, ...] = ()
+    shown_factor: float = 1.0
 
     @property
     def terms(self) -> tuple[Term, ...]:

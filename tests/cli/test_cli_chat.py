@@ -76,6 +76,25 @@ def test_why_shows_what_each_turn_adds(conversation: Callable[..., Any]) -> None
     assert rows[1].endswith("%")
 
 
+def test_why_has_a_line_for_each_system_that_is_asked(
+    viewfinder: Run, library: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def chat(lines: str, *options: str) -> Any:
+        monkeypatch.setattr(sys, "stdin", io.StringIO(lines))
+        return viewfinder("chat", "--retriever", "one", "--questioner", "none", *options, "--library", library)
+
+    rows = chat("a car\n2 but blue\nwhy 1\n").out.partition("share\n")[2].splitlines()
+    own, others = (
+        [row for row in rows if (" makes of all that was said " in row) == is_other] for is_other in (False, True)
+    )
+    assert [row.split()[0] for row in rows] == ["1", "2", *["all"] * (len(rows) - 2)]
+    assert [words in row for words, row in zip(("a car", "blue"), own, strict=True)] == [True, True]
+    assert len(others) >= 2 and len({row.split()[2] for row in others}) == len(others)
+    [found] = chat("a car\n", "--json").lines
+    for hit in found["results"]:
+        assert sum(entry["adds"] for entry in hit["why"]["systems"]) == pytest.approx(hit["score"], abs=1e-4)
+
+
 def test_the_tree_shows_branches_and_where_one_is(conversation: Callable[..., Any]) -> None:
     outcome = conversation("a car", "2 but blue", "back 1", "at night", "tree", options=("--questioner", "none"))
     tree = outcome.out[outcome.out.index("0  start") :].splitlines()

@@ -112,6 +112,17 @@ def test_pictures_that_cannot_be_read_now_are_counted_in_one_line(
     assert viewfinder("status", "--library", library).out.count("with regions       2\n") == 1
 
 
+def test_who_only_looks_at_regions_besides_says_that_pictures_are_searched_without(
+    viewfinder: Run, drawn: Callable[[Path, int], Path], script: Path, tmp_path: Path
+) -> None:
+    folder, library = drawn(tmp_path / "pictures", 12), tmp_path / "library"
+    viewfinder("add", folder, "--library", library)
+    (folder / "0001.png").unlink()
+    outcome = viewfinder("chat", "--retriever", "one", "-n", 12, "--script", script, "--json", "--library", library)
+    assert outcome.err.startswith("viewfinder: 1 picture can only be searched without regions, the first is ")
+    assert str(folder / "0001.png") in [hit["path"] for hit in outcome.lines[0]["results"]]
+
+
 def test_a_saved_conversation_is_opened_with_the_same_weights(
     viewfinder: Run, library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -58,6 +58,7 @@ ASKED = CONVERSATION.recorded(shown=("r", "s", "t"), asked=COLOUR)
         ("back 1", BackTo(1)),
         ("back", BackTo(1)),
         ("back to 0", BackTo(0)),
+        ("back -1", BackTo(-1)),
         ("show dog.jpg but brown", Show("dog.jpg", "brown")),
         ("show my pictures/dog.png", Show("my pictures/dog.png")),
         ("show me a red car", Say("show me a red car")),

@@ -128,6 +128,11 @@ def test_no_more_turns_are_taken_back_than_there_are() -> None:
         understand_reply(Say("undo 3"), after("a dog", "in the snow"))
 
 
+def test_at_the_start_of_a_conversation_that_went_on_there_is_nothing_to_take_back() -> None:
+    with pytest.raises(BadInput, match="nothing to take back at the start"):
+        understand_reply(Say("undo"), after("a dog", "in the snow").then(BackTo(0)))
+
+
 def test_no_answers_a_question_of_yes_or_no_and_rejects_otherwise() -> None:
     assert understand_reply(Say("nope"), after("a park", asked=IS_THERE)) == Answer(IS_THERE, "no")
     assert understand_reply(Say("no, a cat"), after("a park", asked=IS_THERE)) == Answer(IS_THERE, "no, a cat")

@@ -11,7 +11,7 @@ from jaxtyping import Float32
 from PIL import Image
 
 from viewfinder.conversation import BackTo, Conversation, Keep, Like, Reject, Say, Show
-from viewfinder.errors import EncoderMismatch
+from viewfinder.errors import BadInput, EncoderMismatch
 from viewfinder.query import Picture, RawPictures, Reads, RegionSpace
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.picture_reading import read_picture
@@ -37,6 +37,17 @@ def test_what_was_shown_is_looked_up_when_it_is_wanted_and_what_has_gone_is_left
     assert [picture.id for picture in shown] == ["p001", "p000"]
     assert [picture.id for picture in shown[1:]] == ["p000"]
     np.testing.assert_array_equal(shown[0].vectors["global"], gallery.snapshot.matrix_nd[1])
+
+
+def test_what_is_kept_is_that_of_the_pictures_which_are_still_here() -> None:
+    gallery = Gallery(tiny_snapshot([("red", "blue"), ("green", "blue")]), ColourEncoder())
+    shown = Conversation().then(Say("red")).recorded(shown=("gone", "p000", "p001"), asked=None)
+    conversation = shown.then(Keep("colour", 1))
+    turn = resolve_turn(conversation, conversation.here, gallery)
+    assert [picture.id for picture in turn.pictures] == ["p000", "p001"]
+    conversation = shown.then(Like("gone")).then(Keep("colour", 2))
+    with pytest.raises(BadInput, match="nothing was on the screen after turn 2 that is still here"):
+        resolve_turn(conversation, conversation.here, gallery)
 
 
 def first_numbers(raw: RawPictures) -> Float32[np.ndarray, "n 1 d"]:

@@ -87,8 +87,10 @@ def chat(
     with progress_bar("reading the regions of the pictures, once", shown=not as_json) as progress:
         session = collection.chat(found, questioner, n=n, picture_bias=leaning, progress=progress)
     if left_out := collection.left_out:
+        # Who asks others, too, finds pictures without regions: one of these does not look at them.
+        what = "cannot be searched here" if found.reads.regions else "can only be searched without regions"
         print_note(
-            f"viewfinder: {count_noun(len(left_out), 'picture')} cannot be searched here, the first is "
+            f"viewfinder: {count_noun(len(left_out), 'picture')} {what}, the first is "
             f"{left_out[0].path} ({left_out[0].reason}): `viewfinder add` takes in what changed, `viewfinder prune` "
             "forgets what is gone"
         )

@@ -323,8 +323,13 @@ class Terminal:
             print_json({"id": hit.id, "path": str(hit.path), "why": why})
             return
         rows = [
-            (str(entry["turn"]), ", ".join(entry["parts"]), f"{entry['adds']:+.3f}", f"{entry['share']:+.0%}")
-            for entry in why["turns"]
+            (
+                "all" if entry.get("system") else str(entry["turn"]),
+                ", ".join(entry["parts"]),
+                f"{entry['adds']:+.3f}",
+                f"{entry['share']:+.0%}",
+            )
+            for entry in why.get("systems", why["turns"])
         ]
         print_line(f"{hit.path} ({hit.id})")
         print_table(("turn", "what", "adds", "share"), rows)

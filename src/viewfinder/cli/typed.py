@@ -54,7 +54,7 @@ HELP = """\
   keep colour of turn 1      what was there after turn 1 should stay (without "of turn": of what is shown now)
   back 1                     go on from an earlier turn; 0 is the start
   say tree                   words that would be read as a command
-  why 2                      what each turn adds to result 2
+  why 2                      what each turn adds to result 2, and each system that is asked
   ask is the dog wet?        the model of --describer looks at each result, and answers
   leaning 2                  answer rather with pictures, -2: rather in words, for retrievers that answer
   tree                       the whole conversation
@@ -159,7 +159,7 @@ LINE_PATTERNS = {
     "show": rf"show (?P<file>.+?){_BUT}",
     "answer": r"answer:? (?P<text>.+)",
     "keep": rf"keep (?:the )?(?P<attribute>\w+?){_OF_TURN}",
-    "back": r"back(?: to)?(?: turn)?(?: (?P<turn>\d+))?",
+    "back": r"back(?: to)?(?: turn)?(?: (?P<turn>-?\d+))?",
     "why": r"why #?(?P<rank>\d+)",
     "ask": r"ask:? (?P<text>.+)",
     "leaning": r"leaning (?P<to>[-+]?\d+(?:\.\d+)?)",

@@ -47,8 +47,9 @@ def check_query(retriever: Retriever[Any], query: object, widths: Mapping[str, i
     for part in query.parts:
         if wrong := _find_wrong(part, widths):
             raise refuse_reply(NOUN, retriever, f"`query` gave {wrong}")
-    if not _is_number(query.sharpness):
-        raise refuse_reply(NOUN, retriever, f"`query` gave a sharpness of {query.sharpness!r}")
+    for name, number in (("sharpness", query.sharpness), ("shown_factor", query.shown_factor)):
+        if not _is_number(number) or number <= 0:
+            raise refuse_reply(NOUN, retriever, f"`query` gave a {name} of {number!r}")
     for opinion in query.opinions:
         if not isinstance(opinion, Opinion) or not _is_number(opinion.nats):
             raise refuse_reply(NOUN, retriever, f"`query` gave {opinion!r:.80} among the opinions")

@@ -57,7 +57,9 @@ class Hit:
          "regions": {"boxes": [[0.0, 0.0, 0.167, 0.167], ...],
                      "slots": [{"said": "a red car", "turn": 1, "weights": [0.004, ...], "adds": 0.31}]}}
 
-    `turns`: what each turn adds to the score, and its share of all that is added or taken away.
+    `turns`: what each turn adds to the score, and its share of all that is added or taken away. The sum is the score.
+    `systems`, from retrievers that ask others (`Query.opinions`): the same, but what each of these systems adds is an
+    entry of its own, with the name as `system`, which is "" in those of what was said itself.
 
     `regions`, from retrievers that compare with many vectors per picture (`RegionSpace`): `boxes` say where these lie,
     [x0, y0, x1, y1] as shares of width and height (an empty list where that is not known), and each of `slots`
@@ -65,7 +67,6 @@ class Hit:
     each box (the weights add up to 1), and what it adds to the score.
 
     `others`: the other pictures of the same product, if a catalogue tells products and the search folds them.
-
     `fields`: the columns of the catalogue that were asked for, each with the picture's values.
     """
 

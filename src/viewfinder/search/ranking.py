@@ -132,7 +132,8 @@ class Ranking:
             return []
         if self._judgement is None and not self._facts:
             spread = self.scores.spread
-            return [outlier_chance(score, spread.mean, spread.deviation) for score in self._round_scores(rows)]
+            rounded = self._round_scores(rows, 1.0)
+            return [outlier_chance(score, spread.mean, spread.deviation) for score in rounded]
         said = [LIKELY_BY_FACTS] * len(rows) if self._judgement is None else self._judgement.matches(rows)
         return fall_along([chance * held for chance, held in zip(said, self._weigh_facts(rows), strict=True)])
 
@@ -178,7 +179,7 @@ class Ranking:
         first_k, ids = self.best(start + count), self.gallery.snapshot.ids
         rows_k = first_k[start:]
         rows = rows_k.tolist()
-        scores = self._round_scores(rows)
+        scores = self._round_scores(rows, self.query.shown_factor)
         # The first file that still exists; `os.path`, because this runs for every result.
         files = [
             next((path for path in paths if os.path.exists(path)), paths[0])  # noqa: PTH110
@@ -229,5 +230,5 @@ class Ranking:
         lead_n[scores.excluded_n] = -np.inf
         return int(np.count_nonzero(lead_n > TIE)), int(np.count_nonzero(lead_n >= -TIE)) - 1
 
-    def _round_scores(self, rows: Sequence[int]) -> list[float]:
-        return [round(score, 4) for score in self.scores.at(np.asarray(rows, np.int64)).tolist()]
+    def _round_scores(self, rows: Sequence[int], factor: float) -> list[float]:
+        return [round(factor * score, 4) for score in self.scores.at(np.asarray(rows, np.int64)).tolist()]

@@ -12,17 +12,7 @@ from jaxtyping import Bool, Float, Float32, Int, Int64
 
 from viewfinder.encoders.scale import Scale
 from viewfinder.errors import UnknownName
-from viewfinder.query import (
-    SHARPNESS,
-    Evidence,
-    LikelihoodRatios,
-    Opinion,
-    Part,
-    Query,
-    Ratios,
-    RegionSpace,
-    Term,
-)
+from viewfinder.query import SHARPNESS, Evidence, LikelihoodRatios, Opinion, Part, Query, Ratios, RegionSpace, Term
 from viewfinder.search.gallery import MAX_KEPT_PICTURES, Gallery
 from viewfinder.search.kernels import best_rows, dot_scores, top_k
 from viewfinder.search.parts import RIVAL_TEMPERATURE, contrast_scores, vocabulary_likeness, vocabulary_vectors

@@ -56,6 +56,8 @@ def _take_act(act: Act, conversation: Conversation) -> Turn | None:  # noqa: PLR
             return None if question is None else Answer(question, "")
         case "undo":
             path = conversation.path()
+            if not path and len(conversation):
+                raise BadInput('there is nothing to take back at the start: go on from a turn by its number, or "redo"')
             if act.turns > max(len(path), 1):
                 raise BadInput(f"{act.turns} turns cannot be taken back: {len(path)} count now")
             return BackTo(path[-1 - act.turns].number if len(path) > act.turns else 0) if path else None

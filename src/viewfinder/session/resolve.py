@@ -94,9 +94,11 @@ def resolve_turn(
         case Reject(named):
             pictures = tuple(read_picture(gallery, picture, reads) for picture in named)
         case Keep(attribute, at):
-            pictures = screens.list_after(at, all_there=True)
+            pictures = screens.list_after(at)
             if not pictures:
-                raise BadInput(f"nothing was on the screen after turn {at}: keep something of a later turn")
+                raise BadInput(
+                    f"nothing was on the screen after turn {at} that is still here: keep something of a later turn"
+                )
             values, text = _find_kept_value(attribute, pictures, gallery)
         case Answer(question):
             values, text = _read_answer(question, read_answer(turn, gallery, read), gallery)
@@ -147,16 +149,14 @@ class _Screens:
             raise PictureError(f"{name}: {error}") from error
         return read_image(self.gallery, pixels, self.reads)
 
-    def list_after(self, number: int, *, all_there: bool = False) -> tuple[Picture, ...]:
-        """The picture of that turn, else the top of its results, as far as they exist (or all, or UnknownName)."""
+    def list_after(self, number: int) -> tuple[Picture, ...]:
+        """The picture of that turn, else the top of its results, as far as they exist."""
         node = self.conversation.nodes[number]
         while isinstance(node.turn, BackTo):  # it only moves
             node = self.conversation.nodes[node.parent]
         if isinstance(node.turn, Show):
             return (self.read_image(node.turn.pixels_ref),)
         ids = (node.turn.picture,) if isinstance(node.turn, Like) else node.shown[:MAX_KEPT_FROM]
-        if all_there:
-            return tuple(read_picture(self.gallery, picture, self.reads) for picture in ids)
         return tuple(ShownPictures(ids, self.gallery, self.reads))
 
 

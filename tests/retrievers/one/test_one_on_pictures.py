@@ -18,6 +18,7 @@ from viewfinder.evaluation.plan import pick_evenly
 from viewfinder.pictures import AtMost, Limits
 from viewfinder.pictures.decode import decode
 from viewfinder.retrievers import load_retriever
+from viewfinder.retrievers.one.turn_network import NAME
 from viewfinder.search.gallery import Gallery
 from viewfinder.session.session import Session
 
@@ -95,14 +96,28 @@ def test_an_answer_has_its_effect_on_products(shirts: tuple[Gallery, dict[str, s
     assert count(colours, after, "Black") > count(colours, before, "Black")
 
 
+@pytest.mark.parametrize("colour", COLOURS)
+def test_what_words_rule_out_is_found_less_often(shirts: tuple[Gallery, dict[str, str]], colour: str) -> None:
+    gallery, colours = shirts
+    session = Session(gallery, load_retriever("one"), None, n=10)
+    described = [hit.id for hit in session.say("a t-shirt")]
+    known = count(colours, described, colour)
+    rejected = [hit.id for hit in session.reject(text=colour.lower())]
+    at_once = Session(gallery, load_retriever("one"), None, n=10).say(f"a t-shirt, not {colour.lower()}")
+    for shown in (rejected, [hit.id for hit in at_once]):
+        assert count(colours, shown, colour) <= known
+
+
 def test_why_sums_to_the_score_and_shows_where_drilldown_looks(shirts: tuple[Gallery, dict[str, str]]) -> None:
     gallery, colours = shirts
     session = Session(gallery, load_retriever("one"), None, n=5)
     session.say("a red t-shirt")
     for hit in session.like(next(iter(colours)), but="with a white collar"):
-        assert sum(turn["adds"] for turn in hit.why["turns"]) == pytest.approx(hit.score, abs=2e-3)
-        said = [part for turn in hit.why["turns"] for part in turn["parts"]]
-        assert any(part.endswith("makes of all that was said") for part in said)
+        assert sum(turn["adds"] for turn in hit.why["turns"]) == pytest.approx(hit.score, abs=1e-4)
+        assert sum(entry["adds"] for entry in hit.why["systems"]) == pytest.approx(hit.score, abs=1e-4)
+        assert {"drilldown", "mai", NAME} <= {entry["system"] for entry in hit.why["systems"]}
+        [looks] = [entry["adds"] for entry in hit.why["systems"] if entry["system"] == "drilldown"]
+        assert sum(slot["adds"] for slot in hit.why["regions"]["slots"]) == pytest.approx(looks, abs=2e-4)
     asked = {opinion.system for opinion in session.ranking().query.opinions}
     assert {"drilldown", "mai"} <= asked
     [why] = session.ranking().why([next(iter(colours))]).values()

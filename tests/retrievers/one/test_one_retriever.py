@@ -92,7 +92,7 @@ def test_where_all_pictures_were_removed_it_finds_nothing(tmp_path: Path) -> Non
 
 
 def test_elsewhere_every_system_has_heard_every_turn_and_adds_its_opinion() -> None:
-    one, composer = ask(make_reader("products")), ask(Composer())
+    one, composer = ask(make_one("scenes")), ask(Composer())
     weight = np.log(2)  # of level 0
     assert [(opinion.system, opinion.turn) for opinion in one.opinions] == [(name, 4) for name in SYSTEMS[1:]]
     assert [opinion.nats for opinion in one.opinions] == pytest.approx([weight] * len(one.opinions))
@@ -107,6 +107,28 @@ def test_elsewhere_every_system_has_heard_every_turn_and_adds_its_opinion() -> N
     np.testing.assert_allclose(one.sharpness * score_all(GALLERY, one).total_n, own_n, rtol=1e-4, atol=1e-4)
 
 
+def list_read(query: Query) -> list[list[str]]:
+    """The words that each other system has read, and the turn that it has heard last."""
+    return [[str(opinion.turn), *(part.label for part in opinion.query.parts)] for opinion in query.opinions]
+
+
+def test_among_products_the_composer_alone_hears_what_words_rule_out_and_it_counts_in_full() -> None:
+    said = ask(make_reader("products"), TURNS[:1])
+    assert list_read(said) == list_read(ask(make_reader("products"), (Say("red"),)))
+    for turn in (Reject((), "yellow"), Reject(("p003",), "yellow"), Say("without yellow")):
+        turns = (*TURNS[:1], turn)
+        one, composer = ask(make_reader("products", level=-2.0), turns), ask(Composer(), turns)
+        assert list_read(one) == list_read(said)
+        own, alone = ({part.label: part for part in query.parts} for query in (one, composer))
+        assert own.keys() == alone.keys() >= {"not blue", "not yellow"}
+        for label, part in own.items():
+            counts = 1.0 if label.startswith("not ") else np.logaddexp(0, -2.0)
+            nats = alone[label].weight * composer.sharpness * counts
+            assert part.weight * one.sharpness == pytest.approx(nats, rel=1e-6)
+    scenes = list_read(ask(make_one("scenes"), turns))
+    assert scenes != list_read(ask(make_one("scenes"), TURNS[:1]))
+
+
 class AlwaysBlue(TurnNetwork):
     """A network that wants what is blue, whatever is said."""
 
@@ -115,9 +137,9 @@ class AlwaysBlue(TurnNetwork):
         return 0.0, (2 * GALLERY.encode_texts(["blue"])[0]).astype(np.float32)
 
 
-def make_reader(world: str, version: str = ENCODER.version) -> One:
+def make_reader(world: str, version: str = ENCODER.version, *, level: float = 0.0) -> One:
     """With a network that reads vectors of this encoder."""
-    one = make_one(world)
+    one = make_one(world, level=level)
     one.network = AlwaysBlue({}, version, 0, 1, 1.5)
     return one
 
@@ -166,6 +188,18 @@ def test_among_fewer_than_ten_pictures_a_network_that_is_given_has_none_either()
     assert ask(make_given("products"), PICKED, gallery).opinions == ()
 
 
+@pytest.mark.parametrize("level", [-3.0, 0.0, 3.0])
+def test_a_lead_that_is_shown_means_the_same_whatever_the_gates_give_the_composer(level: float) -> None:
+    session = Session(GALLERY, make_one("scenes", level=level), None, n=9)
+    for turn in TURNS:
+        hits, ranking = session.take(turn), session.ranking()
+        scores_k = ranking.scores.at(np.array(GALLERY.rows([hit.id for hit in hits])))
+        nats_k = ranking.query.sharpness * scores_k
+        np.testing.assert_allclose([20 * hit.score for hit in hits], nats_k, atol=20 * 1e-4)
+        for hit in hits:
+            assert sum(entry["adds"] for entry in hit.why["systems"]) == pytest.approx(hit.score, abs=1e-4)
+
+
 def test_it_hears_all_picks_and_those_before_a_turn_that_one_goes_back_to() -> None:
     session, lengths = Session(GALLERY, one := make_reader("products"), None), list[int]()
     hear = one.network.hear
@@ -186,7 +220,7 @@ def test_why_names_the_network_and_sums_to_the_score() -> None:
     session = Session(GALLERY, make_reader("products"), None, n=3)
     session.say("red")
     for hit in session.like("p003", but="green"):
-        assert sum(turn["adds"] for turn in hit.why["turns"]) == pytest.approx(hit.score, abs=1e-3)
+        assert sum(turn["adds"] for turn in hit.why["turns"]) == pytest.approx(hit.score, abs=1e-4)
         assert f"what {NAME} makes of all that was said" in hit.why["turns"][-1]["parts"]
 
 
@@ -208,6 +242,7 @@ def test_an_unchanged_state_is_left_alone_when_a_conversation_branches() -> None
 def test_a_turn_of_a_session_says_what_each_system_added() -> None:
     session = Session(GALLERY, make_reader("products"), None, n=3)
     for hit in session.say("red over blue"):
-        adds = [turn["adds"] for turn in hit.why["turns"]]
-        assert sum(adds) == pytest.approx(hit.score, abs=1e-3)
+        adds = {entry["system"]: entry["adds"] for entry in hit.why["systems"]}
+        assert adds.keys() == {"", *SYSTEMS[1:]}
+        assert sum(adds.values()) == pytest.approx(hit.score, abs=1e-4)
         assert "what drilldown makes of all that was said" in hit.why["turns"][0]["parts"]

@@ -62,6 +62,30 @@ def line(start: tuple[float, float], end: tuple[float, float], steps: int = 6) -
     return [[(x + (to_x - x) * at / steps, y + (to_y - y) * at / steps)] for at in range(steps + 1)]
 
 
+TELL_SYSTEMS = """async (id) => {
+  const { store } = await import("/static/js/store.js");
+  const systems = [
+    { system: "", turn: 1, parts: ["a lamp"], adds: 0.1, share: 0.2 },
+    { system: "drilldown", turn: 1, parts: ["what drilldown makes of all that was said"], adds: 0.3, share: 0.6 },
+    { system: "mine", turn: 1, parts: ["what mine makes of all that was said"], adds: -0.1, share: -0.2 },
+  ];
+  store.set({ why: { [id]: { turns: [{ turn: 1, parts: ["all"], adds: 0.3, share: 1 }], systems } } });
+}"""
+
+
+def test_why_it_is_here_has_a_line_for_each_system_that_is_asked(person: Person, photos: Photos) -> None:
+    person.say(photos.first)
+    lines = open_large(person).locator(".why li")
+    person.page.evaluate(TELL_SYSTEMS, id_of(person.page))
+    expect(lines).to_have_text(
+        [
+            "a lampturn 1: 20 %",
+            "all of it, as “Region by region” reads it60 %",
+            "all of it, as “mine” reads it-20 %",
+        ]
+    )
+
+
 def test_a_picture_opens_large_at_an_address_of_its_own_which_back_closes(person: Person, photos: Photos) -> None:
     page = person.page
     person.say(photos.first)

@@ -3,9 +3,9 @@
 Among photographs, and of fewer than ten pictures, the composer searches alone, because there it is ahead of what the
 others add; in other collections a picture's score is, in nats, the composer's own times its weight, and for each other
 system its weight for every deviation by which its score of the picture is above the mean (`query.Opinion`). What is
-shown of it is that divided by the composer's weight and sharpness, so that its own part is what it is alone. Among
-products a network that has learnt to read pictures that are picked "but ..." has an opinion of such turns, too
-(`turn_network`). Numpy only.
+shown of it is that divided by `query.SHARPNESS`, so that a lead means the same after every turn. Among products a
+network that has learnt to read pictures that are picked "but ..." has an opinion of such turns, too (`turn_network`).
+Numpy only.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from viewfinder.conversation import Turn
+from viewfinder.conversation import Reject, Say, Turn
 from viewfinder.errors import EncoderMismatch
-from viewfinder.query import Collection, Opinion, Query, Reads, ResolvedTurn
+from viewfinder.query import SHARPNESS, Collection, Opinion, Query, Reads, ResolvedTurn
 from viewfinder.retrievers.base import AnsweringRetriever, Retriever
 from viewfinder.retrievers.composer import Composer, ComposerState
 from viewfinder.retrievers.one.gates import COMPOSER, MIN_PICTURES, PRODUCTS, SYSTEMS, Gates
 from viewfinder.retrievers.one.turn_network import NAME, Tokens, TurnNetwork, list_tokens
 from viewfinder.weights import Weights, join_lists, load_system_weights, read_card, read_weights
+from viewfinder.wording.clauses import split_clauses
 
 SYSTEM = "one"
 SHIPPED = Path(__file__).with_name("gates.safetensors")
@@ -43,6 +44,7 @@ class OneState:
     """The composer's state, and those of the other systems by name: none where the composer searches alone.
 
     `heard` is what the turn network makes of the last turn; None: nothing. `picks` are the turns that it has read.
+    `ruled_out` are the numbers of those in which words rule something out, which the composer alone has heard.
     """
 
     composer: ComposerState
@@ -52,6 +54,7 @@ class OneState:
     collection: Collection | None = None
     heard: Query | None = None
     picks: tuple[Tokens, ...] = ()
+    ruled_out: frozenset[int] = frozenset()
 
 
 class One:
@@ -119,12 +122,20 @@ class One:
         is_alone = self.gates.finds_photographs(collection)
         if is_alone and not reads_picks:
             return replace(state, composer=composer)
+        is_of_products = self.gates.find_world(collection) == PRODUCTS
+        heard = leave_wanted(turn) if is_of_products else turn.turn
+        ruled_out = state.ruled_out if heard is turn.turn else state.ruled_out | {turn.number}
+        if heard is None:
+            return replace(state, composer=composer, ruled_out=ruled_out)
         others = {
-            name: one.step(state.others[name] if name in state.others else one.begin(), turn.look_up_for(one.reads))
+            name: one.step(
+                state.others[name] if name in state.others else one.begin(), _look_up(turn, heard, one.reads)
+            )
             for name, one in ({} if is_alone else self.others).items()
         }
-        heard = OneState(composer, others, (*state.turns, turn.turn), turn.number, collection, picks=state.picks)
-        return self._hear(heard, turn) if reads_picks else heard
+        turns = (*state.turns, heard)
+        state = OneState(composer, others, turns, turn.number, collection, picks=state.picks, ruled_out=ruled_out)
+        return self._hear(state, turn) if reads_picks else state
 
     def _reads_picks(self, collection: Collection) -> bool:
         """Whether the turn network has learnt from pictures like these, by the same encoder: so has one that is given.
@@ -164,7 +175,37 @@ class One:
         )
         if state.heard is not None and self.network.nats:
             opinions = (*opinions, Opinion(NAME, state.latest, state.heard, self.network.nats))
-        return replace(query, opinions=opinions, sharpness=weights[COMPOSER] * query.sharpness)
+        sharpness = weights[COMPOSER] * query.sharpness
+        # What is ruled out takes away as many nats as it does where the composer is alone: nobody else knows of it.
+        parts = tuple(
+            replace(part, weight=part.weight / weights[COMPOSER])
+            if part.weight < 0 and part.turn in state.ruled_out and part.kind == "words"
+            else part
+            for part in query.parts
+        )
+        return replace(query, parts=parts, opinions=opinions, sharpness=sharpness, shown_factor=sharpness / SHARPNESS)
+
+
+def leave_wanted(turn: ResolvedTurn) -> Turn | None:
+    """A turn without what it rules out in words, for systems that have learnt from what is wanted; None: nothing else.
+
+    Among products they look for it all the more: after "without stripes" twice as many of the first ten had some.
+    """
+    match turn.turn:
+        case Reject(_, text) if text:
+            return None
+        case Say():
+            clauses = split_clauses(turn.text)
+            if clauses.unwanted:
+                return Say(clauses.wanted) if clauses.wanted else None
+    return turn.turn
+
+
+def _look_up(turn: ResolvedTurn, heard: Turn, reads: Reads) -> ResolvedTurn:
+    """The turn as another system reads it, of which only so much is heard."""
+    assert turn.look_up_for is not None
+    found = turn.look_up_for(reads)
+    return found if heard is turn.turn or not isinstance(heard, Say) else replace(found, turn=heard, text=heard.text)
 
 
 def load(checkpoint: Path | None, load_other: Load) -> One:

@@ -5,6 +5,7 @@
 import * as actions from "./actions.js";
 import * as api from "./api.js";
 import { removePicture } from "./conversation-actions.js";
+import { nameOfWay } from "./conversation-parts.js";
 import { element, fill, icon, iconButton } from "./dom.js";
 import "./icons.js";
 import { Stage, fetchAhead } from "./lightbox.js";
@@ -217,16 +218,21 @@ class Picture extends HTMLElement {
     this.heard.textContent = t(this.slides.isOn ? "show.on" : "show.off");
   }
 
-  /** What each turn adds to the place it has. */
+  /** What each turn adds to the place it has, and what each other system does that is asked. */
   explain() {
-    const turns = store.state.why[this.hit?.id ?? ""]?.turns ?? [];
+    const why = store.state.why[this.hit?.id ?? ""];
+    const lines = why?.systems ?? why?.turns ?? [];
     const bar = (each) => {
       const share = Math.max(-1, Math.min(1, each.share));
       const line = element("span", { class: `share ${share < 0 ? "against" : ""}` });
       line.style.setProperty("--share", String(Math.abs(share)));
-      return element("li", {}, element("span", { dir: "auto" }, listed(each.parts)), line, element("span", { class: "quiet" }, t("picture.why.turn", { turn: each.turn, percent: Math.round(share * 100) })));
+      const percent = Math.round(share * 100);
+      const [said, told] = each.system
+        ? [t("picture.why.system", { system: nameOfWay(each.system) }), t("picture.percent", { percent })]
+        : [listed(each.parts), t("picture.why.turn", { turn: each.turn, percent })];
+      return element("li", {}, element("span", { dir: "auto" }, said), line, element("span", { class: "quiet" }, told));
     };
-    fill(this.why, turns.length > 0 && element("h3", {}, t("picture.why")), turns.length > 0 && element("ul", {}, ...turns.map(bar)));
+    fill(this.why, lines.length > 0 && element("h3", {}, t("picture.why")), lines.length > 0 && element("ul", {}, ...lines.map(bar)));
   }
   /** All that is known, each with where it is from. @param {any} details as the API has them */
   told({ names, facts, captions, attributes, tags, original, id, paths = [], known: told }) {
