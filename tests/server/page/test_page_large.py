@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from tests.server.page.conftest import mirror, program, serving
 from tests.server.page.test_page_everybody import LOOKS
@@ -124,6 +124,28 @@ def test_the_next_and_the_previous_are_those_of_the_results_however_many_are_fet
     expect(large(person)).to_contain_text("63 of ")
     page.keyboard.press("Escape")
     expect(page.locator(f"vf-grid [data-id='{ranked[62]}'] .pick")).to_be_focused()  # the one that was looked at last
+
+
+def test_a_key_at_the_last_picture_that_has_come_waits_for_the_next_ones(person: Person, photos: Photos) -> None:
+    page, held = person.page, list[Route]()
+    person.say(photos.first)
+    ranked = person.ranking(n=70)
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route(re.compile("cursor="), hold)
+    page.goto(f"{page.url}#picture={ranked[58]}")
+    expect(large(person)).to_contain_text("59 of ")
+    page.keyboard.press("ArrowRight")
+    expect(large(person)).to_contain_text("60 of ")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    expect(large(person)).to_contain_text("60 of ")
+    for route in held:
+        route.continue_()
+    expect(large(person)).to_contain_text("62 of ")
+    assert id_of(page) == ranked[61]
 
 
 def test_one_zooms_with_keys_the_wheel_and_a_double_click_and_moves_about(person: Person) -> None:

@@ -435,13 +435,19 @@ async function replay(edit, once) {
 
 // -- results
 
-let fetching = false;
+/** @type {Promise<void> | null} */
+let fetching = null;
 
-/** Fetches the next page of what is shown. @param {number} [n] of how many, at most 500 */
-export async function more(n = PAGE) {
+/** Fetches the next page of what is shown, or waits for the one that is on its way. @param {number} [n] of how many, at most 500 */
+export function more(n = PAGE) {
+  fetching ??= fetchMore(n).finally(() => (fetching = null));
+  return fetching;
+}
+
+/** @param {number} n */
+async function fetchMore(n) {
   const shown = state.results;
-  if (!shown?.next || fetching) return;
-  fetching = true;
+  if (!shown?.next) return;
   await acting(async () => {
     const cursor = shown.next;
     const ofTurn = state.session && !state.previewing && state.turn > 0;
@@ -456,7 +462,6 @@ export async function more(n = PAGE) {
     store.set({ results });
     router.keep({ count: results.results.length });
   }, { quiet: true });
-  fetching = false;
 }
 
 /** What may have come by events since a page was asked for. */

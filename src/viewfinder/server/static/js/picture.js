@@ -304,8 +304,9 @@ class Picture extends HTMLElement {
   /** @param {number} by @param {{fade?: boolean}} [given] @returns {Promise<boolean>} whether there was another one */
   async step(by, { fade = false } = {}) {
     const near = (store.state.results?.results.length ?? 0) - NEAR_END;
-    if (this.at() + by > near) void actions.more();
-    const next = this.beside(by);
+    const fetched = this.at() + by > near && actions.more();
+    if (fetched && !this.beside(by)) await fetched;
+    const next = this.dialog.open && this.beside(by);
     if (!next) return false;
     if (!fade) this.slides.putOff();
     await this.open(next, { fade });
