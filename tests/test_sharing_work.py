@@ -5,6 +5,8 @@ from __future__ import annotations
 import multiprocessing
 import threading
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from multiprocessing.synchronize import Event
 
 import numpy as np
@@ -83,17 +85,53 @@ def test_a_fork_shares_work_with_threads_of_its_own() -> None:
     assert ended.is_set()
 
 
+@contextmanager
+def another_turn() -> Iterator[None]:
+    """Another thread is in `use_one_blas_thread`, until the end."""
+    begun, ended = threading.Event(), threading.Event()
+
+    def stay() -> None:
+        with use_one_blas_thread():
+            begun.set()
+            ended.wait(timeout=60)
+
+    thread = threading.Thread(target=stay)
+    thread.start()
+    assert begun.wait(timeout=60)
+    yield
+    ended.set()
+    thread.join(timeout=60)
+
+
+def list_workers(tasks: int) -> set[int]:
+    """The threads that do some tasks, of which the first waits until another thread has begun with one, or gives up."""
+    met, done_by = threading.Event(), list[int]()
+
+    def work(task: int) -> None:
+        done_by.append(threading.get_ident())
+        if len(set(done_by)) > 1:
+            met.set()
+        if task == 0:
+            met.wait(timeout=1)
+
+    share_out(work, range(tasks))
+    return set(done_by)
+
+
 def test_products_have_one_thread_until_the_last_who_wants_it_leaves() -> None:
     before = count_blas_threads()
-    with use_one_blas_thread():
-        first = use_one_blas_thread()
-        with use_one_blas_thread():
-            first.__enter__()
+    with another_turn():
+        with use_one_blas_thread(), use_one_blas_thread():
             assert count_blas_threads() <= {1}  # none on a Mac
-        assert count_blas_threads() <= {1}
-    assert count_blas_threads() <= {1}  # the one that came in between is still here
-    first.__exit__(None, None, None)
+        assert count_blas_threads() <= {1}  # the other is still there
     assert count_blas_threads() == before
+
+
+def test_beside_another_turn_a_turn_does_its_work_alone() -> None:
+    with use_one_blas_thread(), use_one_blas_thread():
+        assert len(list_workers(3)) > 1
+        with another_turn():
+            assert list_workers(3) == {threading.get_ident()}
 
 
 def test_products_have_their_threads_back_after_an_error() -> None:
