@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int64
 
-from viewfinder.processors import share_out
+from viewfinder.processors import share_out, use_one_blas_thread
 from viewfinder.store.half_rows import HalfRows
 
 TIE = 1e-6
@@ -29,6 +29,7 @@ SHARED_NUMBERS = 2**22
 """Numbers of a matrix that a thread multiplies at a time: fewer are not worth a second thread."""
 
 
+@use_one_blas_thread()
 def dot_scores(
     matrix_nd: Float[np.ndarray, "n d"] | HalfRows, query_d: Float[np.ndarray, "*m d"]
 ) -> Float32[np.ndarray, "*m n"]:
