@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from functools import cache, lru_cache
+from importlib import import_module
 from math import ceil
 from pathlib import Path
 from threading import Lock, local
@@ -40,8 +41,7 @@ def share_out(work: Callable[[Task], object], tasks: Iterable[Task]) -> None:
     """Runs the tasks in as many threads as a product would: numpy and ONNX Runtime release the lock.
 
     The thread that asks does whatever others do not come to, so that nobody waits for them. Beside other turns (who is
-    in `use_one_blas_thread`) it does all: of 32 people who talk at once a server answered a sixth less otherwise.
-    Raises as `work`.
+    in `use_one_blas_thread`) it does all: handing work over costs a crowd more than it gains. Raises as `work`.
     """
     left = deque(tasks)
     told = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
@@ -95,17 +95,18 @@ def use_one_blas_thread() -> Iterator[None]:
     """While anybody is in here, each product of this process runs in the thread that asks for it; also a decorator.
 
     OpenBLAS divides a product of a quarter million multiplications among all processors, and its threads then wait for
-    the next one by spinning, for milliseconds. A turn has dozens of small ones: alone on a machine it cost twice the
-    processor time so, and beside other programs ten times. What is large enough is divided by `share_out`.
+    the next one by spinning, for milliseconds. A turn has dozens of small ones, and most of what the threads take is
+    that waiting, most of all beside other programs. What is large enough is divided by `share_out`.
     """
     if getattr(_UnderWay.of_thread, "is_in", False):
         yield
         return
+    blas = _find_blas()
     _UnderWay.of_thread.is_in = True
     with _UnderWay.lock:
         _UnderWay.threads += 1
         if _UnderWay.threads == 1:
-            _UnderWay.limiter = _find_blas().limit(limits=1)
+            _UnderWay.limiter = blas.limit(limits=1)
     try:
         yield
     finally:
@@ -119,9 +120,9 @@ def use_one_blas_thread() -> Iterator[None]:
 @cache
 def _find_blas() -> Any:
     """The libraries by which numpy multiplies; none on a Mac, whose own one does not wait so."""
-    import numpy  # noqa: F401 (which loads them)
     from threadpoolctl import ThreadpoolController
 
+    import_module("numpy")  # which loads them
     return ThreadpoolController().select(user_api="blas")
 
 

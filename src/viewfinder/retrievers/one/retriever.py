@@ -122,8 +122,7 @@ class One:
         is_alone = self.gates.finds_photographs(collection)
         if is_alone and not reads_picks:
             return replace(state, composer=composer)
-        is_of_products = self.gates.find_world(collection) == PRODUCTS
-        heard = leave_wanted(turn) if is_of_products else turn.turn
+        heard = leave_wanted(turn) if self.finds_more_in(collection) else turn.turn
         ruled_out = state.ruled_out if heard is turn.turn else state.ruled_out | {turn.number}
         if heard is None:
             return replace(state, composer=composer, ruled_out=ruled_out)
@@ -143,7 +142,7 @@ class One:
         Raises EncoderMismatch: a given one has not.
         """
         if self._given is None:
-            is_like = self.gates.find_world(collection) == PRODUCTS
+            is_like = self.finds_more_in(collection)
             return is_like and self.network.encoder_version == collection.encoder_version
         if self.network.encoder_version != collection.encoder_version:
             raise EncoderMismatch(
