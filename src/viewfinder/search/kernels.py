@@ -28,6 +28,10 @@ many at once."""
 SHARED_NUMBERS = 2**22
 """Numbers of a matrix that a thread multiplies at a time: fewer are not worth a second thread."""
 
+FEW_QUERIES, CACHED_ROWS = 4, 1024
+"""Few queries are each multiplied with so many rows at a time, which stay in the processor's cache: two take little
+more than one, where a product of matrices takes as long as both."""
+
 
 @use_one_blas_thread()
 def dot_scores(
@@ -42,7 +46,13 @@ def dot_scores(
     found_mn = np.empty((*query.shape[:-1], len(matrix)), np.float32)
 
     def multiply(part: slice) -> None:
-        found_mn[..., part] = (matrix[part] @ query.T).T
+        if query.ndim == 1 or len(query) > FEW_QUERIES:
+            found_mn[..., part] = (matrix[part] @ query.T).T
+            return
+        for start in range(part.start, min(part.stop, len(matrix)), CACHED_ROWS):
+            rows_bd = matrix[start : min(start + CACHED_ROWS, part.stop)]
+            for found_n, one_d in zip(found_mn, query, strict=True):
+                found_n[start : start + len(rows_bd)] = rows_bd @ one_d
 
     together = max(SHARED_NUMBERS // max(matrix.shape[1], 1), 1)
     share_out(multiply, [slice(start, start + together) for start in range(0, len(matrix), together)])

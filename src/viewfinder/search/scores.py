@@ -89,6 +89,9 @@ def score_all(
     excluded_n = np.zeros(len(gallery), dtype=bool)
     excluded_n[find_excluded(gallery, query)] = True
     ids = gallery.snapshot.ids_to_order
+    if query.opinions:
+        theirs = (express_query(opinion.query, gallery.measures.scale) for opinion in query.opinions)
+        scan_together(gallery, [query, *theirs])
     prior_n, adds_pn = sum_prior(gallery, query), None
     if not isinstance(query.space, RegionSpace):
         total_n = score_parts(gallery, query)
@@ -186,13 +189,29 @@ def score_parts(
     plain, vectors_kd = sum_plain_parts(query), take_rows(gallery.snapshot.matrix_nd, rows)
     total_k = np.zeros(len(vectors_kd), np.float32)
     if plain.vector_d is not None:
-        total_k += dot_scores(vectors_kd, plain.vector_d)
+        scanned_n = gallery.memory.get(_mark_scan(plain.vector_d)) if rows is EVERY_ROW else None
+        total_k += dot_scores(vectors_kd, plain.vector_d) if scanned_n is None else scanned_n
     if plain.centred:
         total_k -= np.float32(plain.centred) * gallery.measures.background_n[rows]
     for part in plain.others:
         likeness_k = _measure_all(gallery, part) if rows is EVERY_ROW else measure_likeness(gallery, part, rows)
         total_k += np.float32(part.weight / positive_weight(query)) * likeness_k
     return total_k
+
+
+def scan_together(gallery: Gallery, queries: Sequence[Query]) -> None:
+    """Compares all pictures with the plain parts of several queries at once, for `score_parts`: they read the same
+    vectors, which takes most of the time of a scan."""
+    sums = [sum_plain_parts(query).vector_d for query in queries if not isinstance(query.space, RegionSpace)]
+    vectors = [vector_d for vector_d in sums if vector_d is not None]
+    if len(vectors) > 1:
+        for vector_d, scanned_n in zip(vectors, dot_scores(gallery.snapshot.matrix_nd, np.stack(vectors)), strict=True):
+            gallery.memory.put(_mark_scan(vector_d), scanned_n)
+
+
+def _mark_scan(vector_d: Float32[np.ndarray, " d"]) -> tuple[str, bytes]:
+    """The key of a scan."""
+    return "scan", mark_arrays(vector_d)
 
 
 def _measure_all(gallery: Gallery, part: Part) -> Float[np.ndarray, " n"]:
