@@ -15,8 +15,9 @@ sum      scores on scales of their own, added with one weight a system
 gates    the same, with weights that depend on the conversation, the library, and how much each system's best stands out
 early    gates that know the conversation and the library alone, so that systems of no weight need not run
 one      early gates, fitted without photographs and used without systems of small shares; in a library of photographs
-         the composer alone. The retriever of this name has some systems for its own, which have learnt from all
-         dialogues (`OWN_WEIGHTS`), and gates that are fitted to these: the figures of --only one
+         the composer alone. The retriever of this name asks some systems only, in each world others (`ASKED`), has some
+         for its own, which have learnt from all dialogues (`OWN_WEIGHTS`), and gates that are fitted to these: the
+         figures of --only one
 router   for each kind of conversation the system that was best on validation
 
 Differences are to the system that is the best of a column on the test itself: a harder mark than any system that could
@@ -53,6 +54,7 @@ from fusion_data import (
 from fusion_fit import (
     ALL,
     BEFORE,
+    MIN_SHARE,
     NOTHING,
     Gates,
     Routes,
@@ -92,8 +94,7 @@ from viewfinder.evaluation.pictures import load_pictures, match_pictures
 from viewfinder.evaluation.plan import load_system
 from viewfinder.evaluation.replay import RegionScorer, force_pictures
 from viewfinder.metrics import correct_holm, seeded_test
-from viewfinder.retrievers.one.gates import COMPOSER, INPUTS, MIN_SHARE, PHOTOGRAPHS, WORLDS
-from viewfinder.retrievers.one.gates import SYSTEMS as ASKED
+from viewfinder.retrievers.one.gates import ASKED, COMPOSER, INPUTS, PHOTOGRAPHS, SYSTEMS, WORLDS
 from viewfinder.retrievers.one.retriever import SHIPPED, SYSTEM
 from viewfinder.training.checkpoints import write_tensors
 from viewfinder.weights import NETWORK, Card, TrainingList
@@ -105,6 +106,8 @@ TIMED = 20
 
 COMPANION_NATS = (0.1, 0.2, 0.4, 0.8)
 """Weights that a system may have beside the composer on photographs."""
+
+FEWER = "validation, of fewer systems"
 
 OF_PHOTOGRAPHS = (SMALL, ALL_PHOTOGRAPHS, PEOPLE_COLUMN)
 
@@ -140,7 +143,7 @@ def main() -> None:
             score_validation_talks(given.work, own)
     if "members" in given.only:
         found = read_figures(RESULTS / "fusion.json")
-        write_json(RESULTS / "fusion.json", found | {"validation, of fewer systems": leave_out(given.work)})
+        write_json(RESULTS / "fusion.json", found | {FEWER: leave_out(given.work, found.get(FEWER, {}))})
     if "ship" in given.only:
         ship_gates(given.work, data)
     if "one" in given.only:
@@ -205,7 +208,9 @@ def ship_gates(work: Path, data: Path) -> None:
     wanted.update(*name_pictures(work / TESTS[TALKS_COLUMN].data, sorted(talks)).values())
     card = Card(
         system=SYSTEM, preset="validation", encoder=encoder.raw_version,
-        settings={"encoder_version": encoder.version, "systems": ASKED, "inputs": INPUTS, "worlds": WORLDS},
+        settings={
+            "encoder_version": encoder.version, "systems": SYSTEMS, "asked": ASKED, "inputs": INPUTS, "worlds": WORLDS,
+        },
         figures={"nats on the dialogues that said when to stop": round(gates.held, 4)},
         trained_on=TrainingList.of(wanted).encode(),
     )  # fmt: skip
@@ -215,12 +220,12 @@ def ship_gates(work: Path, data: Path) -> None:
     print(SHIPPED, len(wanted), "pictures", flush=True)
 
 
-def guard(gates: Gates, one: Standardised) -> Float[np.ndarray, " q"]:
+def guard(gates: Gates, one: Standardised, least: float = MIN_SHARE) -> Float[np.ndarray, " q"]:
     """What gates find without systems of small shares, with a turn network's opinion among products; in libraries of
     photographs the composer searches alone."""
     if one.world == PHOTOGRAPHS:
         return np.asarray(one.hits_sq[0])
-    return gates.hits_with(one, MIN_SHARE)
+    return gates.hits_with(one, least)
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,22 +260,22 @@ def measure_ways(work: Path, mixture: Path) -> Iterator[tuple[str, Measured]]:
         found: dict[str, list[Float[np.ndarray, " c"]]] = {}
         shares: list[Float[np.ndarray, "q s"]] = []
         for seed, gates in enumerate(fitted):
-            test = read(work, "test", name, members_for(seed))
-            shares += [share_weights(gates, one) for one in test]
-            found.setdefault(GATES_ALONE, []).append(last(test, partial(gates.hits, least=MIN_SHARE)))
+            test = read_asked(work, "test", name, seed)
+            shares += [share_weights(one, weigh_asked(gates, one)) for one in test]
+            found.setdefault(GATES_ALONE, []).append(last(test, gates.hits))
             heard = hear_network(test, work, name, nats, of_products)
-            found.setdefault("one", []).append(last(heard, partial(guard, gates)))
+            found.setdefault("one", []).append(last(heard, partial(guard, gates, least=0.0)))
             found.setdefault(AS_SHIPPED, []).append(last(shipped, partial(guard, before[seed])))
         ways = {way: np.stack(some) for way, some in found.items() if name in of_products or way != GATES_ALONE}
         share_s = np.concatenate(shares).mean(axis=0).round(3).tolist()
-        alone, of_systems = dict(zip(COMPARED, alone_sc, strict=True)), dict(zip(ASKED, share_s, strict=True))
+        alone, of_systems = dict(zip(COMPARED, alone_sc, strict=True)), dict(zip(SYSTEMS, share_s, strict=True))
         yield name, Measured(alone, ways.pop("one"), ways, of_systems)
     reader = TurnReader(load_shipped_network())
     ours = list(zip(fitted, [load_own(mixture, seed) for seed in SEEDS], strict=True))
     leads: dict[str, Sequence[Lead]] = {
         **{system: [Alone(system)] for system in ALONE[TALKS_COLUMN]},
-        "one": [Fused(gates, MIN_SHARE, reader, nats, own, ASKED) for gates, own in ours],
-        GATES_ALONE: [Fused(gates, MIN_SHARE, own=own, members=ASKED) for gates, own in ours],
+        "one": [Fused(gates, 0.0, reader, nats, own, SYSTEMS, ASKED) for gates, own in ours],
+        GATES_ALONE: [Fused(gates, own=own, members=SYSTEMS, asked=ASKED) for gates, own in ours],
         AS_SHIPPED: [Fused(gates, MIN_SHARE, reader, nats) for gates in before],
     }
     held = lead_talks(TALKS_COLUMN, work, leads)
@@ -374,29 +379,42 @@ def fit_own(work: Path, seed: int) -> Gates:
     """The gates of the retriever "one", for the systems that it has for its own in the fit with this seed."""
 
     def make() -> Gates:
-        validation = [one for name in TOLD for one in read(work, "val", name, members_for(seed))]
+        validation = [one for name in TOLD for one in read_asked(work, "val", name, seed)]
         return fit(validation, BEFORE, seed)
 
-    return fit_once(work / "gates" / f"own-{seed}.npz", make)
+    return fit_once(work / "gates" / f"asked-{seed}.npz", make)
 
 
-def leave_out(work: Path) -> dict[str, Any]:
-    """What gates of fewer systems find on validation, without the turn network: nats where they stop, and R@10."""
-    ways = {"all": COMPARED, "one": ASKED} | {
+OF_THE_WORLD = "one, of the world"
+"""The systems of "one", in each world those that it asks there."""
+
+
+def leave_out(work: Path, known: Mapping[str, Any]) -> dict[str, Any]:
+    """What gates of fewer systems find on validation, without the turn network: nats where they stop, and R@10.
+
+    What is `known` is not fitted again.
+    """
+    ways = {"all": COMPARED, "one": SYSTEMS, OF_THE_WORLD: SYSTEMS} | {
         f"without {system}": tuple(one for one in COMPARED if one != system) for system in COMPARED[1:]
     }
-    found: dict[str, Any] = {way: {"systems": list(systems), "nats": [], SHARED: []} for way, systems in ways.items()}
-    for seed in SEEDS:
+    found: dict[str, Any] = {
+        way: known.get(way) or {"systems": list(systems), "nats": [], SHARED: []} for way, systems in ways.items()
+    }
+    new = [way for way, one in found.items() if len(one["nats"]) < len(SEEDS)]
+    for seed in SEEDS if new else ():
         members = {system: members_for(seed).get(system, system) for system in COMPARED}
         columns = {name: read(work, "val", name, members) for name in TOLD}
-        for way, systems in ways.items():
-            at = [COMPARED.index(system) for system in systems]
+        for way in new:
+            at = [COMPARED.index(system) for system in ways[way]]
             fewer = {
                 name: [replace(one, z_qsn=one.z_qsn[:, at], hits_sq=one.hits_sq[at]) for one in some]
                 for name, some in columns.items()
             }
+            if way == OF_THE_WORLD:
+                fewer = {name: read_asked(work, "val", name, seed) for name in TOLD}
             gates = fit([one for some in fewer.values() for one in some], BEFORE, seed)
-            hit = [last(some, partial(gates.hits, least=MIN_SHARE)).mean() for some in fewer.values()]
+            least = 0.0 if way == OF_THE_WORLD else MIN_SHARE
+            hit = [last(some, partial(gates.hits, least=least)).mean() for some in fewer.values()]
             found[way]["nats"].append(round(gates.held, 4))
             found[way][SHARED].append(round(float(np.mean(hit)), 4))
             print(way, seed, found[way], flush=True)
@@ -445,6 +463,12 @@ def read(work: Path, part: Part, name: str, members: Mapping[str, str] = AS_THEY
     return [standardise(name, queries, scored, mean_vectors(work)) for queries, scored in column]
 
 
+def read_asked(work: Path, part: Part, name: str, seed: int) -> list[Standardised]:
+    """The tasks of a column as "one" hears them in a fit: systems for its own, and only those that it asks there."""
+    column = read_column(work, part, name, members_for(seed))
+    return [standardise(name, *one, mean_vectors(work), ASKED) for one in column]
+
+
 def time_turns(work: Path, data: Path) -> dict[str, float]:
     """Milliseconds that a turn of each system takes in dialogues about photographs, its texts encoded anew."""
     [task], plan = read_tasks_of(ALL_PHOTOGRAPHS, "test", work, data)
@@ -475,7 +499,7 @@ def figures(
     alone_sc = np.concatenate([one.hits_sq[:, one.queries.last_q] for one in test], axis=1)
     alone = dict(zip(COMPARED, alone_sc, strict=True))
     found = {name: np.stack([last(test, way) for way in some]) for name, some in ways.items()}
-    shares = [share_weights(gates, one) for gates in fitted["one"] for one in test]
+    shares = [share_weights(one, gates.kept_weights(one, MIN_SHARE)) for gates in fitted["one"] for one in test]
     return {
         "dialogues": len(next(iter(alone.values()))),
         "pictures": sorted({one.z_qsn.shape[2] for one in test}),
@@ -484,10 +508,15 @@ def figures(
     }
 
 
-def share_weights(gates: Gates, one: Standardised) -> Float32[np.ndarray, "q s"]:
+def weigh_asked(gates: Gates, one: Standardised) -> Float32[np.ndarray, "q s"]:
+    """The weights of the systems that "one" asks among such pictures, 0 for others."""
+    return np.where([system in ASKED[one.world] for system in SYSTEMS], gates.weights(one), np.float32(0))
+
+
+def share_weights(one: Standardised, weight_qs: Float32[np.ndarray, "q s"]) -> Float32[np.ndarray, "q s"]:
     """The share of each system in the weights after the last turn of each dialogue."""
-    weight_qs = gates.kept_weights(one, MIN_SHARE)[one.queries.last_q]
-    return np.asarray(weight_qs / weight_qs.sum(axis=1, keepdims=True))
+    last_qs = weight_qs[one.queries.last_q]
+    return np.asarray(last_qs / last_qs.sum(axis=1, keepdims=True))
 
 
 def beyond_the_box(name: str) -> dict[str, Any]:

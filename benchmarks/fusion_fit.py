@@ -39,6 +39,9 @@ STEPS, PATIENCE = 400, 40
 PENALTY = 1e-3
 """Weight of the mean square of `W`."""
 
+MIN_SHARE = 0.05
+"""Of gates that are fitted to all shipped systems, those with a smaller share of all weights are left out."""
+
 PEAK = 4.0
 """Deviations by which the best picture stands out as a rule; what the gates know of the scores is divided by it."""
 
@@ -91,12 +94,17 @@ class Standardised:
 
 
 def standardise(
-    column: str, queries: Queries, scored: Mapping[str, Scored], means_wd: Float32[np.ndarray, "w d"]
+    column: str,
+    queries: Queries,
+    scored: Mapping[str, Scored],
+    means_wd: Float32[np.ndarray, "w d"],
+    asked: Mapping[str, Sequence[str]] | None = None,
 ) -> Standardised:
     """All systems' scores of a task on scales of their own (`z_s` above), the composer's first; one that says nothing
     adds nothing.
 
-    What is not searched is what the dialogue shows, and what the composer excludes.
+    What is not searched is what the dialogue shows, and what the composer excludes. `asked`: the systems that are asked
+    in a world; others add nothing. None: all.
     """
     assert next(iter(scored)) == COMPOSER
     raw_qsn = np.stack([one.scores_qn for one in scored.values()], axis=1)
@@ -106,8 +114,12 @@ def standardise(
     unit_qs1[:, 0, 0] = 1 / scored[COMPOSER].sharpness_q
     z_qsn /= unit_qs1
     hits_sq = np.stack([hits(one.scores_qn, queries.target_q, one.out_qn) for one in scored.values()])
-    worlds_w = compare_worlds(queries.mean_d, means_wd)
-    return Standardised(column, queries, worlds_w, z_qsn, scored["composer"].out_qn, hits_sq)
+    one = Standardised(
+        column, queries, compare_worlds(queries.mean_d, means_wd), z_qsn, scored[COMPOSER].out_qn, hits_sq
+    )
+    if asked is not None:
+        one.z_qsn[:, [system not in asked[one.world] for system in scored]] = 0
+    return one
 
 
 def hits(
@@ -136,7 +148,7 @@ class Gates:
         """Whether each wanted picture is among the first ten."""
         return hits(fuse(some.z_qsn, self.kept_weights(some, least)), some.queries.target_q, some.out_qn)
 
-    def hits_with(self, some: Standardised, least: float) -> Float[np.ndarray, " q"]:
+    def hits_with(self, some: Standardised, least: float = 0.0) -> Float[np.ndarray, " q"]:
         """The same with what the turn network adds, if it is asked."""
         total_qn = fuse(some.z_qsn, self.kept_weights(some, least))
         if some.added_qn is not None:

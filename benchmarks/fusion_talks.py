@@ -258,7 +258,7 @@ def stack_heard(some: Sequence[Heard], system: str) -> Scored:
 @dataclass(frozen=True, eq=False)
 class Fused:
     """Systems lead together; `reader`: with the opinion of a turn network, of a weight; `own`: some systems with other
-    weights than the shipped ones; `members`: whose scores are added up."""
+    weights than the shipped ones; `members`: whose scores are added up; `asked`: as `standardise`."""
 
     gates: Gates
     least: float = 0.0  # systems of a smaller share are left out
@@ -266,6 +266,7 @@ class Fused:
     nats: float = 0.0
     own: Mapping[str, Retriever[Any]] = field(default_factory=dict)
     members: Sequence[str] = COMPARED
+    asked: Mapping[str, Sequence[str]] | None = None
 
     @property
     def mark(self) -> str:
@@ -274,6 +275,8 @@ class Fused:
         if self.reader is not None:
             numbers += self.reader.fingerprint + str(self.nats).encode()
         numbers += "".join(mark_all(self.own)).encode()
+        if self.asked is not None:
+            numbers += repr(sorted(self.asked.items())).encode()
         return hashlib.blake2b(numbers, digest_size=8).hexdigest()
 
     @property
@@ -292,7 +295,7 @@ class Fused:
         mean_d = hall.gallery.snapshot.matrix_nd[:].mean(axis=0)
         queries = Queries(("",), none_q, none_q, np.ones(1, bool), said_qf, mean_d, captions=False)
         scored = {name: stack_heard([heard], name) for name in self.members}
-        one = standardise(TALKS_COLUMN, queries, scored, hall.means_wd)
+        one = standardise(TALKS_COLUMN, queries, scored, hall.means_wd, self.asked)
         total_n: Float32[np.ndarray, " n"] = fuse(one.z_qsn, self.gates.kept_weights(one, self.least))[0]
         if self.reader is not None and one.world == PRODUCTS:
             total_n = total_n + np.float32(self.nats) * deviate(heard.scores[self.reader.name][None])[0]

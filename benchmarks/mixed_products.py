@@ -10,7 +10,7 @@ wishes how many are of those that fit the last one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import product
 from pathlib import Path
@@ -50,7 +50,7 @@ from viewfinder.evaluation import Plan, Task
 from viewfinder.evaluation.evaluate import load_tasks
 from viewfinder.evaluation.pictures import load_pictures, match_pictures
 from viewfinder.evaluation.plan import SearchDialogue, load_system
-from viewfinder.retrievers.one.gates import MIN_SHARE
+from viewfinder.retrievers.one.gates import ASKED
 
 WISHES = "mixed: wishes"
 FROM = {"mixed: fashioniq, one turn": "fashioniq: one turn", "mixed: mai, sessions": "mai: sessions"}
@@ -177,15 +177,17 @@ Totals = Callable[[Standardised, Path], Float32[np.ndarray, "q n"]]
 
 @dataclass(frozen=True)
 class Way:
-    """A way to score; `members`: as `read_column`."""
+    """A way to score; `members`: as `read_column`; None: all shipped systems, others as `one` asks them."""
 
     total: Totals
-    members: Mapping[str, str] = field(default_factory=lambda: AS_THEY_ARE)
+    members: Mapping[str, str] | None = None
 
 
-def add_gates(gates: Gates, key: str | None, nats: float, one: Standardised, place: Path) -> Float32[np.ndarray, "q n"]:
-    """The sum of `one` with a network's opinion; key None: without."""
-    total_qn = fuse(one.z_qsn, gates.kept_weights(one, MIN_SHARE))
+def add_gates(
+    gates: Gates, key: str | None, nats: float, one: Standardised, place: Path, least: float = 0.0
+) -> Float32[np.ndarray, "q n"]:
+    """The sum of `one` with a network's opinion; key None: without. Systems of a share below `least` are left out."""
+    total_qn = fuse(one.z_qsn, gates.kept_weights(one, least))
     return total_qn if key is None else total_qn + np.float32(nats) * deviate(read_scores(place, key).scores_qn)
 
 
@@ -202,11 +204,11 @@ def find_all(
     keys = np.load(fusion / "scores" / part / folder_name(name) / "keys.npy").tolist()
     right = read_wishes(data, part)[1] if name == WISHES else None
     found: dict[str, dict[str, list[list[Float[np.ndarray, " c"]]]]] = {way: {} for way in ways}
-    several = {tuple(fit.members.items()) for fits in ways.values() for fit in fits}
-    columns = [read_column(fusion, part, name, dict(members)) for members in several]
+    several = {tuple((fit.members or {}).items()) for fits in ways.values() for fit in fits}
+    columns = [read_column(fusion, part, name, dict(members) or AS_THEY_ARE) for members in several]
     for place, *tasks in zip(list_places(fusion, part, name), *columns, strict=True):
         ones = {
-            members: standardise(name, queries, scored, mean_vectors(fusion))
+            members: standardise(name, queries, scored, mean_vectors(fusion), ASKED if members else None)
             for members, (queries, scored) in zip(several, tasks, strict=True)
         }
         one = next(iter(ones.values()))
@@ -214,7 +216,7 @@ def find_all(
         rights = [right[one.queries.ids[at]] for at in one.queries.dialogue_q[last_q]] if right is not None else None
         for way, fits in ways.items():
             for seed, fit in enumerate(fits):
-                total_qn = fit.total(ones[tuple(fit.members.items())], place)[last_q]
+                total_qn = fit.total(ones[tuple((fit.members or {}).items())], place)[last_q]
                 counted = count_first(
                     total_qn, one.queries.target_q[last_q], one.out_qn[last_q], keys, families, rights
                 )

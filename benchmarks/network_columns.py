@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from fusion_data import ALL_PHOTOGRAPHS, AS_THEY_ARE, COLUMNS, COMPARED, Part, mean_vectors, read_column
-from fusion_fit import Gates, Standardised, fuse, hits, standardise
+from fusion_fit import MIN_SHARE, Gates, Standardised, fuse, hits, standardise
 from jaxtyping import Float, Float32
 from network_data import BatchingEncoder, Talks, record, record_column
 from remembering import RememberingEncoder
@@ -26,7 +26,7 @@ from viewfinder.evaluation.evaluate import load_tasks
 from viewfinder.evaluation.pictures import Pictures, load_pictures, match_pictures
 from viewfinder.evaluation.plan import load_system
 from viewfinder.metrics import correct_holm, seeded_test
-from viewfinder.retrievers.one.gates import MIN_SHARE, PHOTOGRAPHS, WORLDS
+from viewfinder.retrievers.one.gates import PHOTOGRAPHS, WORLDS
 
 LEARNT = ("fashioniq: one turn", "cirr")
 """Columns of whose training part there are dialogues."""

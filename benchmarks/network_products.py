@@ -41,7 +41,7 @@ from fusion_data import (
 from fusion_data import (
     SMALL as FEW_PHOTOS,
 )
-from fusion_fit import Gates, Standardised, standardise
+from fusion_fit import MIN_SHARE, Gates, Standardised, standardise
 from fusion_talks import MIXED_TALKS, TALKS_COLUMN, Alone, Fused, Lead, lead_talks
 from jaxtyping import Float
 from machine import describe_host
@@ -76,7 +76,7 @@ from viewfinder.data.splits import name_pictures
 from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.evaluation.pictures import load_pictures, match_pictures
 from viewfinder.evaluation.plan import load_system
-from viewfinder.retrievers.one.gates import COMPOSER, MIN_SHARE, PRODUCTS, SYSTEMS
+from viewfinder.retrievers.one.gates import ASKED, COMPOSER, PRODUCTS, SYSTEMS
 from viewfinder.retrievers.one.retriever import NETWORK_SYSTEM, SHIPPED_NETWORK
 from viewfinder.retrievers.one.turn_network import KINDS, TurnNetwork
 from viewfinder.training.checkpoints import write_tensors
@@ -244,13 +244,13 @@ def choose(work: Path, fusion: Path, mixture: Path, data: Path) -> dict[str, Any
     found: dict[str, dict[float, float]] = {}
     for name in list_product_columns(fusion):
         known = [
-            [standardise(name, *one, mean_vectors(fusion)) for one in read_column(fusion, "val", name, members)]
+            [standardise(name, *one, mean_vectors(fusion), ASKED) for one in read_column(fusion, "val", name, members)]
             for members in map(members_for, SEEDS)
         ]
         found[name] = {}
         for nats in WEIGHTS_OF_CHOSEN:
             hits = [
-                one_gates.hits_with(one, MIN_SHARE)[one.queries.last_q]
+                one_gates.hits_with(one)[one.queries.last_q]
                 for one_gates, some in zip(gates, known, strict=True)
                 for one in read_opinions(some, fusion, "val", name, nats)
             ]
@@ -279,7 +279,7 @@ def lead_one(gates: Sequence[Gates], mixture: Path, nats: float) -> list[Lead]:
     """`one` of every seed, with a weight of the shipped network; 0: without."""
     reader = TurnReader(load_shipped_network()) if nats else None
     own = [load_own(mixture, seed) for seed in SEEDS]
-    return [Fused(one, MIN_SHARE, reader, nats, some, SYSTEMS) for one, some in zip(gates, own, strict=True)]
+    return [Fused(one, 0.0, reader, nats, some, SYSTEMS, ASKED) for one, some in zip(gates, own, strict=True)]
 
 
 def choose_mixed(
@@ -328,7 +328,7 @@ def measure_mixed(fusion: Path, mixture: Path, data: Path) -> dict[str, Any]:
         ways: dict[str, list[Way]] = {
             COMPOSER: [Way(hear_composer)],
             GATES_ALONE: add_all_gates(gates, 0.0),
-            AS_SHIPPED: [Way(partial(add_gates, one, SCORES, nats)) for one in before],
+            AS_SHIPPED: [Way(partial(add_gates, one, SCORES, nats, least=MIN_SHARE)) for one in before],
             "one": add_all_gates(gates, nats),
         }
         leads: dict[str, list[Lead]] = {
@@ -368,7 +368,7 @@ def read_shipped_gates(fusion: Path) -> list[Gates]:
 
 def read_all_gates(fusion: Path) -> list[Gates]:
     """The gates of `one` of all seeds."""
-    return [read_gates(fusion / "gates" / f"own-{seed}.npz") for seed in SEEDS]
+    return [read_gates(fusion / "gates" / f"asked-{seed}.npz") for seed in SEEDS]
 
 
 def judge_form(name: str, work: Path, fusion: Path) -> dict[str, Any]:

@@ -1,9 +1,10 @@
-"""What does a turn of `one` cost beside the composer's, where all systems are asked? Writes results/one_time.json.
+"""What does a turn of `one` cost beside the composer's, where others are asked? Writes results/one_time.json.
 
     python benchmarks/one_time.py [--fusion FOLDER] [--pictures 50000]      # FOLDER: that of fusion.py, which is made
 
-Products of the catalogue, each as often as it takes, a little different every time. The two take turns at conversations
-of the same kinds of turns, in words that neither has read before. Among photographs `one` is the composer.
+Products of the catalogue and drawn scenes, each as often as it takes, a little different every time. The two take turns
+at conversations of the same kinds of turns, in words that neither has read before, with weights that are loaded. Among
+photographs `one` is the composer.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from viewfinder.conversation import Like, Reject, Say, Turn
 from viewfinder.encoders.features import Features, features
 from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.evaluation.pictures import Pictures
-from viewfinder.retrievers import load_retriever
+from viewfinder.retrievers import Retriever, load_retriever
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.turn_scores import warm_scores
 from viewfinder.session.session import Session
@@ -36,23 +37,28 @@ from viewfinder.session.session import Session
 NOISE = 0.02
 TURNS, TALKS = 20, 12
 
-COLOURS = ("red", "blue", "black", "white", "green", "brown", "grey", "pink", "yellow", "purple")
-THINGS = (
-    "shirt",
-    "t-shirt",
-    "casual shoes",
-    "handbag",
-    "watch",
-    "dress",
-    "jacket",
-    "pair of trousers",
-    "belt",
-    "scarf",
-)
-DETAILS = (
-    "with stripes", "with a collar", "of leather", "for men", "for women", "with a print", "with long sleeves",
-    "with laces", "with a logo", "without a pattern", "with buttons", "for children",
-)  # fmt: skip
+SAID = {
+    "products": (
+        ("red", "blue", "black", "white", "green", "brown", "grey", "pink", "yellow", "purple"),
+        (
+            "shirt", "t-shirt", "casual shoes", "handbag", "watch", "dress", "jacket", "pair of trousers", "belt",
+            "scarf",
+        ),
+        (
+            "with stripes", "with a collar", "of leather", "for men", "for women", "with a print", "with long sleeves",
+            "with laces", "with a logo", "without a pattern", "with buttons", "for children",
+        ),
+    ),
+    "scenes": (
+        ("red", "blue", "striped", "white", "green", "brown", "large", "small", "yellow", "purple"),
+        ("shoe", "sweater", "handbag", "watch", "dress", "jacket", "backpack", "belt", "scarf", "cap"),
+        (
+            "on a beach", "on the left", "on the right", "in a room", "on the grass", "behind a shirt", "in front",
+            "above a watch", "at night", "near the water", "beside a bag", "far away",
+        ),
+    ),
+}  # fmt: skip
+"""Adjectives, things and details that are said in each world."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,15 +90,14 @@ def main() -> None:
     parser.add_argument("--pictures", type=int, default=50_000)
     parser.add_argument("--out", type=Path, default=RESULTS / "one_time.json")
     given = parser.parse_args()
-    gallery = open_gallery(given.fusion, given.pictures)
-    found = measure(gallery)
-    write_json(given.out, {"pictures": len(gallery), "talks": TALKS, **found, "machine": describe_host()})
+    found = {world: measure(open_gallery(given.fusion, world, given.pictures), world) for world in SAID}
+    write_json(given.out, {"pictures": given.pictures, "talks": TALKS, "worlds": found, "machine": describe_host()})
 
 
-def open_gallery(fusion: Path, count: int) -> Gallery:
-    """So many pictures of products, as all systems read them."""
+def open_gallery(fusion: Path, world: str, count: int) -> Gallery:
+    """So many pictures of a world, as all systems read them."""
     encoder = StarterEncoder()
-    source = features(fusion / "products", encoder, regions=True, out=fusion / "features" / "products")
+    source = features(fusion / world, encoder, regions=True, out=fusion / "features" / world)
     keys = tuple(f"p{at:06}" for at in range(count))
     rows_n, rng = np.arange(count) % len(source), np.random.default_rng(0)
     vectors_nd: Float32[np.ndarray, "n d"] = encoder.project(source.raw_nd[:]).astype(np.float32)[rows_n]
@@ -102,26 +107,29 @@ def open_gallery(fusion: Path, count: int) -> Gallery:
     return warm_scores(Pictures(keys, vectors_nd, encoder, raw=raw).gallery())
 
 
-def measure(gallery: Gallery) -> dict[str, Any]:
+def measure(gallery: Gallery, world: str) -> dict[str, Any]:
     """Milliseconds of every turn of both, and their ratios."""
-    said = [f"a {colour} {thing} {detail}" for colour, thing, detail in product(COLOURS, THINGS, DETAILS)]
+    said = [f"a {' '.join(words)}" for words in product(*SAID[world])]
     random.Random(0).shuffle(said)
     words, spent = iter(said), dict[str, list[list[tuple[float, float]]]]()
+    retrievers = {name: load_retriever(name) for name in ("composer", "one")}
     for talk in range(TALKS + 1):
-        for name in ("composer", "one") if talk % 2 else ("one", "composer"):
-            times = time_talk(gallery, name, words)
-            if talk:  # the first prepares the pictures
+        for name in sorted(retrievers, reverse=bool(talk % 2)):
+            times = time_talk(gallery, retrievers[name], words)
+            if talk:  # the first prepares the pictures and loads the weights
                 spent.setdefault(name, []).append(times)
-        print(talk, {name: round(statistics.median(cpu for _, cpu in some[-1]), 1) for name, some in spent.items()})
+        print(
+            world, talk, {name: round(statistics.median(cpu for _, cpu in some[-1]), 1) for name, some in spent.items()}
+        )
     turn_tc = {name: np.array([[cpu for _, cpu in talk] for talk in some]).T for name, some in spent.items()}
     wall_tc = {name: np.array([[wall for wall, _ in talk] for talk in some]).T for name, some in spent.items()}
     ratio_c = turn_tc["one"].mean(axis=0) / turn_tc["composer"].mean(axis=0)
-    late_c = turn_tc["one"][-3:].mean(axis=0) / turn_tc["one"][1:4].mean(axis=0)
+    late = {name: times[-3:].mean(axis=0) / times[1:4].mean(axis=0) for name, times in turn_tc.items()}
     return {
         "cpu_ms": {name: np.median(times, axis=1).round(1).tolist() for name, times in turn_tc.items()},
         "ms": {name: round(float(np.median(times)), 1) for name, times in wall_tc.items()},
         "one over composer": describe_spread(ratio_c),
-        "its last three turns over its second to fourth": describe_spread(late_c),
+        "last three turns over second to fourth": {name: describe_spread(late_c) for name, late_c in late.items()},
     }
 
 
@@ -134,9 +142,9 @@ def describe_spread(values_c: Float[np.ndarray, " c"]) -> dict[str, float]:
     }
 
 
-def time_talk(gallery: Gallery, name: str, words: Iterator[str]) -> list[tuple[float, float]]:
+def time_talk(gallery: Gallery, retriever: Retriever[Any], words: Iterator[str]) -> list[tuple[float, float]]:
     """A talk of twenty turns: described, picked with words, rejected, picked, over and over."""
-    session, times = Session(gallery, load_retriever(name), None, memo=ByteCache()), list[tuple[float, float]]()
+    session, times = Session(gallery, retriever, None, memo=ByteCache()), list[tuple[float, float]]()
     shown: Sequence[str] = ()
     for number in range(TURNS):
         turn: Turn

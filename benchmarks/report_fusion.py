@@ -37,23 +37,32 @@ def fusion_parts(found: dict[str, Any]) -> dict[str, list[str]]:
 
 
 def one_time_table(found: Mapping[str, Any]) -> list[str]:
-    """What kinds of turns of "one" and of the composer cost, and their ratio."""
+    """What kinds of turns of "one" and of the composer cost in each world, and their ratio."""
     kinds = {"a description": (0,), "a picture picked with words": (1, 3), "a picture rejected": (2,)}
     lines = []
-    for kind, places in kinds.items():  # of every four turns
-        composer, one = (
-            median(ms for turn, ms in enumerate(found["cpu_ms"][name]) if turn % 4 in places)
-            for name in ("composer", "one")
-        )
-        lines.append([kind, f"{composer:.0f}", f"{one:.0f}"])
-    ratio, late = found["one over composer"], found["its last three turns over its second to fourth"]
-    told = (
-        f"Of a conversation of twenty turns *one* costs {ratio['median']:.1f} times as much as the composer "
-        f"({ratio['low']:.1f} to {ratio['high']:.1f} in {found['talks']} of each, in turn), and its last three "
-        f"turns {late['median']:.2f} times as much as its second to fourth ({late['low']:.2f} to {late['high']:.2f})."
-    )
+    for world, one in found["worlds"].items():
+        for kind, places in kinds.items():  # of every four turns
+            cells = (
+                f"{median(ms for turn, ms in enumerate(one['cpu_ms'][name]) if turn % 4 in places):.0f}"
+                for name in ("composer", "one")
+            )
+            lines.append([f"{world}: {kind}", *cells])
+        late = one["last three turns over second to fourth"]
+        lines += [
+            [f"{world}: twenty turns, to the composer's", "1", format_range(one["one over composer"])],
+            [
+                f"{world}: the last three turns, to the second to fourth",
+                *map(format_range, (late["composer"], late["one"])),
+            ],
+        ]
     head = [f"{found['pictures']:,} pictures, ms at work", "composer", "one"]
+    told = f"The least and the most are of {found['talks']} conversations of each, in turn."
     return [*format_table(head, lines), "", told, "", machine_line(found["machine"])]
+
+
+def format_range(spread: Mapping[str, float]) -> str:
+    """A median with the least and the most."""
+    return f"{spread['median']:.2f} ({spread['low']:.2f} to {spread['high']:.2f})"
 
 
 def one_table(columns: Mapping[str, Any]) -> list[str]:
@@ -73,11 +82,19 @@ def one_table(columns: Mapping[str, Any]) -> list[str]:
     return format_table([*head, *(cell for without in ABLATED.values() for cell in (without, "gain"))], lines)
 
 
+FEWER = {
+    "all": "all eight",
+    "one": "five everywhere: without clip-t, clip-ti and fashioniq",
+    "one, of the world": "what *one* asks: of the five, each world's own",
+}
+"""How sets of systems are named."""
+
+
 def members_table(found: Mapping[str, Any]) -> list[str]:
     """A line for each set of systems: nats where fitting stops, and R@10, by the mean over columns; every fit."""
     lines = [
         [
-            {"one": "the five that *one* asks", "all": "all eight"}.get(way, way),
+            FEWER.get(way, way),
             ", ".join(f"{nats:.2f}" for nats in one["nats"]),
             ", ".join(format_tenths(hit) for hit in one[SHARED]),
         ]

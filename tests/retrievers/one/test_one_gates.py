@@ -10,9 +10,9 @@ import pytest
 from viewfinder.conversation import Answer, Like, Question, Reject, Say, Show, Turn
 from viewfinder.query import Collection
 from viewfinder.retrievers.one.gates import (
+    ASKED,
     CONVERSATION,
     INPUTS,
-    MIN_SHARE,
     SYSTEMS,
     WORLDS,
     Gates,
@@ -34,14 +34,18 @@ def like(world: str, *, captions: bool = False, pictures: int = 100) -> Collecti
 
 
 def test_a_weight_is_the_softplus_of_its_level() -> None:
-    found = make_gates(composer=0.0, drilldown=1.0).weigh([Say("a dog")], like("scenes"))
-    assert found == pytest.approx({"composer": math.log(2), "drilldown": math.log(1 + math.e)})
+    found = make_gates(composer=0.0, drilldown=1.0, chatir=-20.0).weigh([Say("a dog")], like("scenes"))
+    assert found["composer"] == pytest.approx(math.log(2))
+    assert found["drilldown"] == pytest.approx(math.log(1 + math.e))
+    assert found["chatir"] == pytest.approx(math.exp(-20), rel=1e-3)
 
 
-def test_a_system_of_a_small_share_is_not_asked_but_the_composer_always_is() -> None:
-    found = make_gates(drilldown=10.0, mai=-1.0).weigh([Say("a dog")], like("scenes"))
-    assert list(found) == ["composer", "drilldown"]
-    assert math.log(1 + math.exp(-1)) / 10 < MIN_SHARE
+def test_each_world_has_systems_that_are_asked_there_and_photographs_the_composer_alone() -> None:
+    found = {world: tuple(make_gates().weigh([Say("a dog")], like(world))) for world in WORLDS}
+    assert found == ASKED
+    assert found["photographs"] == ("composer",)
+    assert "drilldown" in found["scenes"]
+    assert "drilldown" not in found["products"]  # whose regions nobody has to make
 
 
 def test_a_weight_depends_on_what_was_said_and_on_what_is_searched() -> None:
@@ -51,23 +55,23 @@ def test_a_weight_depends_on_what_was_said_and_on_what_is_searched() -> None:
     gates.w_sx[SYSTEMS.index("mai"), by_captions] = 21.0
     said: list[Turn] = [Say("a shirt")]
     picked = [*said, Like("1", "but red")]
-    assert list(gates.weigh(said, like("products"))) == ["composer"]
-    assert list(gates.weigh(picked, like("products"))) == ["composer", "chatir"]
-    assert list(gates.weigh(said, like("products", captions=True))) == ["composer", "mai"]
+    plain, by_picture = (gates.weigh(turns, like("products")) for turns in (said, picked))
+    with_captions = gates.weigh(said, like("products", captions=True))
+    assert [one["chatir"] > 0.5 for one in (plain, by_picture, with_captions)] == [False, True, False]
+    assert [one["mai"] > 0.5 for one in (plain, by_picture, with_captions)] == [False, False, True]
 
 
 def test_photographs_are_told_by_the_mean_of_a_collection_and_of_other_vectors_nothing_is() -> None:
     gates = make_gates()
-    assert gates.finds_photographs(like("photographs"))
-    assert not gates.finds_photographs(like("products"))
-    assert gates.finds_photographs(Collection("another encoder", MEANS_WD[0], False, 100))
+    assert [gates.find_world(like(world)) for world in WORLDS] == list(WORLDS)
+    assert gates.find_world(Collection("another encoder", MEANS_WD[0], False, 100)) == "photographs"
 
 
 def test_few_pictures_count_as_photographs_and_none_as_well() -> None:
     gates = make_gates()
     assert gates.find_world(like("products", pictures=10)) == "products"
-    assert gates.finds_photographs(like("products", pictures=9))
-    assert gates.finds_photographs(Collection("seen", np.zeros(3, np.float32), False, 0))
+    assert gates.find_world(like("products", pictures=9)) == "photographs"
+    assert gates.find_world(Collection("seen", np.zeros(3, np.float32), False, 0)) == "photographs"
 
 
 def test_a_collection_is_compared_with_worlds_from_their_centre() -> None:

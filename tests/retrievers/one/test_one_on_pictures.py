@@ -18,9 +18,11 @@ from viewfinder.evaluation.plan import pick_evenly
 from viewfinder.pictures import AtMost, Limits
 from viewfinder.pictures.decode import decode
 from viewfinder.retrievers import load_retriever
+from viewfinder.retrievers.one.gates import ASKED
 from viewfinder.retrievers.one.turn_network import NAME
 from viewfinder.search.gallery import Gallery
 from viewfinder.session.session import Session
+from viewfinder.worlds.write import write_world
 
 DATA = Path(__file__).resolve().parents[3].parent / "shared" / "data"
 PRODUCTS = DATA / "fashion-products"
@@ -108,19 +110,28 @@ def test_what_words_rule_out_is_found_less_often(shirts: tuple[Gallery, dict[str
         assert count(colours, shown, colour) <= known
 
 
-def test_why_sums_to_the_score_and_shows_where_drilldown_looks(shirts: tuple[Gallery, dict[str, str]]) -> None:
+def test_why_sums_to_the_score(shirts: tuple[Gallery, dict[str, str]]) -> None:
     gallery, colours = shirts
     session = Session(gallery, load_retriever("one"), None, n=5)
     session.say("a red t-shirt")
     for hit in session.like(next(iter(colours)), but="with a white collar"):
         assert sum(turn["adds"] for turn in hit.why["turns"]) == pytest.approx(hit.score, abs=1e-4)
         assert sum(entry["adds"] for entry in hit.why["systems"]) == pytest.approx(hit.score, abs=1e-4)
-        assert {"drilldown", "mai", NAME} <= {entry["system"] for entry in hit.why["systems"]}
+        assert {entry["system"] for entry in hit.why["systems"]} == {"", *ASKED["products"][1:], NAME}
+
+
+def test_among_scenes_why_shows_where_drilldown_looks(encoder: StarterEncoder, tmp_path: Path) -> None:
+    write_world(tmp_path / "scenes", kind="scenes", count=12, seed=1)
+    files = sorted((tmp_path / "scenes" / "images").iterdir())
+    session = Session(see(encoder, files), load_retriever("one"), None, n=5)
+    session.say("a red ball on the grass")
+    session.say("a tree beside it")
+    for hit in session.say("a yellow sun"):
+        assert {entry["system"] for entry in hit.why["systems"]} == {"", *ASKED["scenes"][1:]}
+        assert sum(entry["adds"] for entry in hit.why["systems"]) == pytest.approx(hit.score, abs=2e-4)
         [looks] = [entry["adds"] for entry in hit.why["systems"] if entry["system"] == "drilldown"]
         assert sum(slot["adds"] for slot in hit.why["regions"]["slots"]) == pytest.approx(looks, abs=2e-4)
-    asked = {opinion.system for opinion in session.ranking().query.opinions}
-    assert {"drilldown", "mai"} <= asked
-    [why] = session.ranking().why([next(iter(colours))]).values()
+    [why] = session.ranking().why([files[0].name]).values()
     assert [sum(slot["weights"]) for slot in why["regions"]["slots"]] == pytest.approx([1.0] * 3)
     assert len(why["regions"]["boxes"]) == len(why["regions"]["slots"][0]["weights"])
 

@@ -14,7 +14,7 @@ import viewfinder
 from viewfinder.conversation import Conversation, Like, Reject, Say, Turn
 from viewfinder.query import Query
 from viewfinder.retrievers import Composer, Retriever, advise_retriever, load_retriever
-from viewfinder.retrievers.one.gates import INPUTS, SYSTEMS, WORLDS
+from viewfinder.retrievers.one.gates import ASKED, INPUTS, SYSTEMS, WORLDS
 from viewfinder.retrievers.one.retriever import NETWORK_SYSTEM, OWN_WEIGHTS, SYSTEM, One
 from viewfinder.retrievers.one.turn_network import NAME, Tokens, TurnNetwork
 from viewfinder.search.gallery import Gallery
@@ -72,14 +72,16 @@ def test_it_is_advised_among_pictures_like_products_alone() -> None:
 
 
 def test_systems_that_have_learnt_here_come_with_those_weights_and_others_as_shipped() -> None:
-    asked: dict[str, Path | None] = {}
+    loaded: dict[str, Path | None] = {}
 
     def note(name: str, checkpoint: Path | None) -> Retriever[Any]:
-        asked[name] = checkpoint
+        loaded[name] = checkpoint
         return load_plain(name, checkpoint)
 
     ask(make_one("scenes", load=note))
-    assert asked == dict.fromkeys(SYSTEMS[1:]) | OWN_WEIGHTS
+    assert set(loaded) == {*ASKED["scenes"][1:]}  # and nobody who is not asked
+    ask(make_one("products", load=note))
+    assert loaded == dict.fromkeys(SYSTEMS[1:]) | OWN_WEIGHTS
 
 
 def test_where_all_pictures_were_removed_it_finds_nothing(tmp_path: Path) -> None:
@@ -94,7 +96,7 @@ def test_where_all_pictures_were_removed_it_finds_nothing(tmp_path: Path) -> Non
 def test_elsewhere_every_system_has_heard_every_turn_and_adds_its_opinion() -> None:
     one, composer = ask(make_one("scenes")), ask(Composer())
     weight = np.log(2)  # of level 0
-    assert [(opinion.system, opinion.turn) for opinion in one.opinions] == [(name, 4) for name in SYSTEMS[1:]]
+    assert [(opinion.system, opinion.turn) for opinion in one.opinions] == [(name, 4) for name in ASKED["scenes"][1:]]
     assert [opinion.nats for opinion in one.opinions] == pytest.approx([weight] * len(one.opinions))
     assert one.sharpness == pytest.approx(weight * composer.sharpness)
     assert one.excluded == composer.excluded
@@ -243,6 +245,6 @@ def test_a_turn_of_a_session_says_what_each_system_added() -> None:
     session = Session(GALLERY, make_reader("products"), None, n=3)
     for hit in session.say("red over blue"):
         adds = {entry["system"]: entry["adds"] for entry in hit.why["systems"]}
-        assert adds.keys() == {"", *SYSTEMS[1:]}
+        assert adds.keys() == {"", *ASKED["products"][1:]}
         assert sum(adds.values()) == pytest.approx(hit.score, abs=1e-4)
-        assert "what drilldown makes of all that was said" in hit.why["turns"][0]["parts"]
+        assert "what chatir makes of all that was said" in hit.why["turns"][0]["parts"]

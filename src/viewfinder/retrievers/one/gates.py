@@ -20,12 +20,17 @@ from viewfinder.wording.modifications import parse_ordinal_reference
 
 COMPOSER = "composer"
 SYSTEMS = (COMPOSER, "drilldown", "chatir", "mai", "chatsearcher")
-"""The systems that are asked, the composer first. What others add was not seen on validation (docs/systems/one.md)."""
+"""The systems that the gates weigh, the composer first."""
 
-WORLDS = ("scenes", "products", "photographs")
+WORLDS = SCENES, PRODUCTS, PHOTOGRAPHS = ("scenes", "products", "photographs")
 """What the trained systems have learnt from."""
 
-PRODUCTS, PHOTOGRAPHS = "products", "photographs"
+ASKED = {
+    SCENES: (COMPOSER, "drilldown", "chatir", "chatsearcher"),
+    PRODUCTS: (COMPOSER, "chatir", "mai"),
+    PHOTOGRAPHS: (COMPOSER,),
+}
+"""Who is asked in each. What others add there was not seen on validation (docs/systems/one.md)."""
 
 CONVERSATION = (
     "descriptions", "answers", "picks with words", "picks without words", "rejections", "looks back",
@@ -34,9 +39,6 @@ CONVERSATION = (
 """What the gates know of a conversation, each a number of about 0 to 1."""
 
 INPUTS = (*CONVERSATION, *WORLDS, "captions")
-
-MIN_SHARE = 0.05
-"""Systems with a smaller share of all weights are not asked; the composer always is."""
 
 MIN_PICTURES = 10
 """Of fewer, the mean says little of a world, and the deviations of scores nothing of what stands out."""
@@ -57,10 +59,6 @@ class Gates:
     a_s: Float32[np.ndarray, " s"]
     w_sx: Float32[np.ndarray, "s x"]
 
-    def finds_photographs(self, collection: Collection) -> bool:
-        """Whether a collection is most like photographs."""
-        return self.find_world(collection) == PHOTOGRAPHS
-
     def find_world(self, collection: Collection) -> str:
         """The world that a collection is most like: photographs, if another encoder made its vectors or it is small."""
         if collection.encoder_version != self.encoder_version or collection.pictures < MIN_PICTURES:
@@ -68,13 +66,11 @@ class Gates:
         return WORLDS[int(np.argmax(compare_worlds(collection.mean_d, self.means_wd)))]
 
     def weigh(self, turns: Sequence[Turn], collection: Collection) -> Mapping[str, float]:
-        """The weights of the systems that are asked; the composer is always one of them."""
+        """The weights of the systems that are asked, the composer's first."""
         worlds_w = compare_worlds(collection.mean_d, self.means_wd)
         x_x = np.array([*describe_conversation(turns), *worlds_w, float(collection.has_captions)], np.float32)
-        weight_s = np.logaddexp(0, self.a_s + self.w_sx @ x_x)
-        kept_s = weight_s >= MIN_SHARE * weight_s.sum()
-        named = zip(SYSTEMS, weight_s.tolist(), kept_s.tolist(), strict=True)
-        return {name: weight for name, weight, kept in named if kept or name == COMPOSER}
+        weights = dict(zip(SYSTEMS, np.logaddexp(0, self.a_s + self.w_sx @ x_x).tolist(), strict=True))
+        return {name: weights[name] for name in ASKED[self.find_world(collection)]}
 
 
 def compare_worlds(mean_d: Float[np.ndarray, " d"], means_wd: Float32[np.ndarray, "w d"]) -> Float32[np.ndarray, " w"]:

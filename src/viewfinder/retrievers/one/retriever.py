@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -23,7 +23,7 @@ from viewfinder.errors import EncoderMismatch
 from viewfinder.query import SHARPNESS, Collection, Opinion, Query, Reads, ResolvedTurn
 from viewfinder.retrievers.base import AnsweringRetriever, Retriever
 from viewfinder.retrievers.composer import Composer, ComposerState
-from viewfinder.retrievers.one.gates import COMPOSER, MIN_PICTURES, PRODUCTS, SYSTEMS, Gates
+from viewfinder.retrievers.one.gates import ASKED, COMPOSER, MIN_PICTURES, PRODUCTS, SCENES, SYSTEMS, Gates
 from viewfinder.retrievers.one.turn_network import NAME, Tokens, TurnNetwork, list_tokens
 from viewfinder.weights import Weights, join_lists, load_system_weights, read_card, read_weights
 from viewfinder.wording.clauses import split_clauses
@@ -72,20 +72,16 @@ class One:
         self.gates = Gates(weights.card.settings["encoder_version"], arrays["means_wd"], arrays["a_s"], arrays["w_sx"])
         self._own_list, self._load, self._given = weights.card.trained_on, load, network
         self.fingerprint = weights.fingerprint if network is None else f"{weights.fingerprint}-{network.fingerprint}"
-        self._composer = Composer()
+        self._composer, self._other = Composer(), cache(self._load_other)
         self.reads = Reads(
-            regions_in=lambda collection: not self.gates.finds_photographs(collection),
+            regions_in=lambda collection: self.gates.find_world(collection) == SCENES,
             regions_version=self.gates.encoder_version,
         )
 
-    @cached_property
-    def others(self) -> Mapping[str, Retriever[Any]]:
-        """The other systems, loaded when the first conversation needs them; those that speak always show pictures."""
-        loaded = {name: self._load(name, OWN_WEIGHTS.get(name)) for name in SYSTEMS if name != COMPOSER}
-        return {
-            name: one.with_picture_bias(np.inf) if isinstance(one, AnsweringRetriever) else one
-            for name, one in loaded.items()
-        }
+    def _load_other(self, name: str) -> Retriever[Any]:
+        """Another system, loaded when the first conversation needs it; one that speaks always shows pictures."""
+        one = self._load(name, OWN_WEIGHTS.get(name))
+        return one.with_picture_bias(np.inf) if isinstance(one, AnsweringRetriever) else one
 
     @cached_property
     def network(self) -> TurnNetwork:
@@ -96,7 +92,8 @@ class One:
     def trained_on(self) -> str | None:
         """The pictures that any of the systems has learnt from."""
         network = (read_card(SHIPPED_NETWORK) if self._given is None else self._given.card).trained_on
-        return join_lists(self._own_list, network, *(getattr(one, "trained_on", "") for one in self.others.values()))
+        others = map(self._other, SYSTEMS[1:])
+        return join_lists(self._own_list, network, *(getattr(one, "trained_on", "") for one in others))
 
     def finds_more_in(self, collection: Collection) -> bool:
         """Whether more was found than by the composer among such pictures: those like products (docs/systems/one.md).
@@ -110,7 +107,7 @@ class One:
         return OneState(self._composer.begin())
 
     def step(self, state: OneState, turn: ResolvedTurn) -> OneState:
-        """The state with the turn heard by the composer and, where they are asked, by all systems.
+        """The state with the turn heard by the composer and all who are asked in such a collection.
 
         Raises EncoderMismatch: a network was given that reads vectors of another encoder.
         """
@@ -119,8 +116,8 @@ class One:
         if collection is None or turn.look_up_for is None:
             return replace(state, composer=composer)
         reads_picks = self._reads_picks(collection)
-        is_alone = self.gates.finds_photographs(collection)
-        if is_alone and not reads_picks:
+        _, *names = ASKED[self.gates.find_world(collection)]
+        if not names and not reads_picks:
             return replace(state, composer=composer)
         heard = leave_wanted(turn) if self.finds_more_in(collection) else turn.turn
         ruled_out = state.ruled_out if heard is turn.turn else state.ruled_out | {turn.number}
@@ -130,7 +127,7 @@ class One:
             name: one.step(
                 state.others[name] if name in state.others else one.begin(), _look_up(turn, heard, one.reads)
             )
-            for name, one in ({} if is_alone else self.others).items()
+            for name, one in zip(names, map(self._other, names), strict=True)
         }
         turns = (*state.turns, heard)
         state = OneState(composer, others, turns, turn.number, collection, picks=state.picks, ruled_out=ruled_out)
@@ -162,13 +159,13 @@ class One:
         return replace(state, picks=picks, heard=self.network.hear(picks, composed, turn.number))
 
     def query(self, state: OneState) -> Query:
-        """The composer's query with the opinions of the systems that have a weight."""
+        """The composer's query with the opinions of all who are asked."""
         query = self._composer.query(state.composer)
         if state.collection is None:
             return query
         weights = self.gates.weigh(state.turns, state.collection) if state.others else {COMPOSER: 1.0}
         opinions = tuple(
-            Opinion(name, state.latest, self.others[name].query(state.others[name]), weight)
+            Opinion(name, state.latest, self._other(name).query(state.others[name]), weight)
             for name, weight in weights.items()
             if name != COMPOSER
         )
