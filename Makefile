@@ -73,7 +73,7 @@ test test-long: export PYTHONDONTWRITEBYTECODE =
 # file share is made once, on one worker. (Groups would do that for a folder; pytest 9.2 and xdist 3.8 do not see them.)
 test: system lint
 	@$(BIN)/mypy >.types 2>&1 & types=$$!; \
-	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not long" $(ARGS); tested=$$?; \
+	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder -m "not long" $(ARGS); tested=$$?; \
 	wait $$types; typed=$$?; cat .types; exit $$(($$tested || $$typed))
 
 # Shapes are checked in every run of the networks, losses and metrics; here of all packages that hold tensors.
