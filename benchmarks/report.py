@@ -41,7 +41,7 @@ from report_encoders import encoders_table
 from report_fusion import fusion_parts, one_time_table
 from report_mai import mai_parts
 from report_mixture import mixture_parts
-from report_network import mixed_parts, network_parts, own_network_parts, products_parts
+from report_network import mixed_parts, network_parts, own_network_parts, products_parts, ruled_out_table
 from report_people import people_parts
 from report_scale import scale_parts, scale_plot
 from report_sharded import sharded_parts
@@ -113,6 +113,7 @@ def make_parts(results: dict[str, dict[str, Any]], judged: Sequence[Judged]) -> 
         **products_parts(results["network_products"]),
         **mixed_parts(results["mixed_products"], results["mixed_networks"]),
         **own_network_parts(results["own_network"]),
+        "ruled-out": ruled_out_table(results["ruled_out"]),
         **mixture_parts(results["mixture"]),
         **basic_parts(results["basic"]),
         **conversation_parts(results["conversations"]),

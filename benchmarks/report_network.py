@@ -98,6 +98,37 @@ def mixed_parts(found: Mapping[str, Any], networks: Mapping[str, Any]) -> dict[s
     }
 
 
+def ruled_out_table(found: Mapping[str, Any]) -> list[str]:
+    """How many of the first ten have what words rule out, by every way, for each way to say it."""
+    lines = []
+    for part, one in found["parts"].items():
+        for form, ways in one["forms"].items():
+            composer, others, ours = (ways[way] for way in ("composer", "all hear it", "one"))
+            lines.append([
+                f"{PARTS_SAID[part]}: {FORMS_SAID.get(form, form)}", f"{composer['has it']['mean']:.1f}",
+                f"{others['has it']['mean']:.1f}",
+                f"{ours['has it']['mean']:.1f} ({interval_of(ours['has it, to the composer'])})",
+                f"{ours['of the kind']['mean']:.1f}",
+            ])  # fmt: skip
+    head = ["of the first ten", "composer", "one, if all heard it", "one", "one: that are the thing"]
+    return [*format_table(head, lines), "", machine_line(found["machine"])]
+
+
+PARTS_SAID = {"val": "validation", "test": "test"}
+
+FORMS_SAID = {
+    "described": 'before: "a shirt"', "said at once": '"a shirt, without stripes"',
+    "said next": 'then: "without stripes"', "rejected in words": "then: stripes rejected",
+    "picked": 'then: the first with stripes, "but without stripes"',
+}  # fmt: skip
+"""How what is ruled out was said (ruled_out.json)."""
+
+
+def interval_of(figure: Mapping[str, float]) -> str:
+    """A 95 % interval of a number of pictures."""
+    return f"{figure['low']:+.1f} to {figure['high']:+.1f}"
+
+
 MIXED_WAYS = {
     "composer": "composer", "one, gates alone": "one, without the turn network",
     "one, of shipped systems": "one, of shipped systems", "one": "one",

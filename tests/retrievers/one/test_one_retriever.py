@@ -131,6 +131,20 @@ def test_among_products_the_composer_alone_hears_what_words_rule_out_and_it_coun
     assert scenes != list_read(ask(make_one("scenes"), TURNS[:1]))
 
 
+@pytest.mark.parametrize(
+    ("text", "heard"),
+    [("but not yellow", ""), ("the same, without yellow", ""), ("is green, not yellow", "is green, not yellow")],
+)
+def test_among_products_words_that_pick_a_picture_and_want_nothing_are_heard_by_the_composer_alone(
+    text: str, heard: str
+) -> None:
+    said, expected = ((*TURNS[:1], Like("p003", words)) for words in (text, heard))
+    assert list_read(ask(make_one("products"), said)) == list_read(ask(make_one("products"), expected))
+    assert "not yellow" in [part.label for part in ask(make_one("products"), said).parts]
+    plain = (*TURNS[:1], Like("p003"))
+    assert list_read(ask(make_one("scenes"), said)) != list_read(ask(make_one("scenes"), plain))
+
+
 class AlwaysBlue(TurnNetwork):
     """A network that wants what is blue, whatever is said."""
 

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from viewfinder.conversation import Reject, Say, Turn
+from viewfinder.conversation import Like, Reject, Say, Show, Turn
 from viewfinder.errors import EncoderMismatch
 from viewfinder.query import SHARPNESS, Collection, Opinion, Query, Reads, ResolvedTurn
 from viewfinder.retrievers.base import AnsweringRetriever, Retriever
@@ -27,6 +27,7 @@ from viewfinder.retrievers.one.gates import ASKED, COMPOSER, MIN_PICTURES, PRODU
 from viewfinder.retrievers.one.turn_network import NAME, Tokens, TurnNetwork, list_tokens
 from viewfinder.weights import Weights, join_lists, load_system_weights, read_card, read_weights
 from viewfinder.wording.clauses import split_clauses
+from viewfinder.wording.framing import says_nothing
 
 SYSTEM = "one"
 SHIPPED = Path(__file__).with_name("gates.safetensors")
@@ -185,23 +186,28 @@ class One:
 def leave_wanted(turn: ResolvedTurn) -> Turn | None:
     """A turn without what it rules out in words, for systems that have learnt from what is wanted; None: nothing else.
 
-    Among products they look for it all the more: after "without stripes" twice as many of the first ten had some.
+    Among products they look for it all the more: after "without stripes" thrice as many of the first ten had some
+    (benchmarks/ruled_out.py). Words that pick a picture are left out where they rule something out and want nothing
+    ("the same, but not red"); beside what is wanted, these systems have learnt from such words.
     """
-    match turn.turn:
-        case Reject(_, text) if text:
-            return None
-        case Say():
-            clauses = split_clauses(turn.text)
-            if clauses.unwanted:
-                return Say(clauses.wanted) if clauses.wanted else None
-    return turn.turn
+    said = turn.turn
+    if isinstance(said, Reject) and said.text:
+        return None
+    if isinstance(said, Say | Like | Show) and (clauses := split_clauses(said.text)).unwanted:
+        wants_nothing = says_nothing(clauses.wanted)
+        if isinstance(said, Say):
+            return None if wants_nothing else Say(clauses.wanted)
+        return replace(said, text="") if wants_nothing else said
+    return said
 
 
 def _look_up(turn: ResolvedTurn, heard: Turn, reads: Reads) -> ResolvedTurn:
     """The turn as another system reads it, of which only so much is heard."""
     assert turn.look_up_for is not None
     found = turn.look_up_for(reads)
-    return found if heard is turn.turn or not isinstance(heard, Say) else replace(found, turn=heard, text=heard.text)
+    if heard is turn.turn or not isinstance(heard, Say | Like | Show):
+        return found
+    return replace(found, turn=heard, text=heard.text, changes=())
 
 
 def load(checkpoint: Path | None, load_other: Load) -> One:
