@@ -57,13 +57,15 @@ network: setup
 	$(BIN)/python benchmarks/starter_network.py
 
 # The page is tested in a browser, the server's tables on PostgreSQL as well, what is read of files against programs that
-# write it: Debian has all of them. Where they cannot be installed, those tests are skipped with a reason.
+# write it: Debian has all of them. Where they cannot be installed, those tests are skipped with a reason. (A whole
+# Chromium does as well as its shell without windows, but costs several times as much.)
+OTHERS := command -v exiftool && command -v exiv2 && command -v convert && ls /usr/lib/postgresql/*/bin/initdb
+APT := DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends
 system:
-	@if ! { command -v chromium && command -v exiftool && command -v exiv2 && command -v convert && ls /usr/lib/postgresql/*/bin/initdb; } >/dev/null 2>&1; then \
-	  { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium postgresql \
-	      libimage-exiftool-perl exiv2 imagemagick; } \
-	    >/dev/null 2>&1 || echo "chromium, postgresql, exiftool, exiv2 and imagemagick could not be installed: some tests will be skipped"; \
-	fi
+	@{ command -v chromium-headless-shell && $(OTHERS); } >/dev/null 2>&1 || \
+	  { apt-get update -qq && $(APT) postgresql libimage-exiftool-perl exiv2 imagemagick && { $(APT) chromium-headless-shell || $(APT) chromium; }; } >/dev/null 2>&1 || \
+	  { { command -v chromium-headless-shell || command -v chromium; } && $(OTHERS); } >/dev/null 2>&1 || \
+	  echo "chromium, postgresql, exiftool, exiv2 and imagemagick could not be installed: some tests will be skipped"
 
 test test-long: export OMP_NUM_THREADS = 1
 # The programs that tests start find our modules compiled, also where the environment says not to keep that.
@@ -73,7 +75,7 @@ test test-long: export PYTHONDONTWRITEBYTECODE =
 # file share is made once, on one worker. (Groups would do that for a folder; pytest 9.2 and xdist 3.8 do not see them.)
 test: system lint
 	@$(BIN)/mypy >.types 2>&1 & types=$$!; \
-	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder -m "not long" $(ARGS); tested=$$?; \
+	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not long" $(ARGS); tested=$$?; \
 	wait $$types; typed=$$?; cat .types; exit $$(($$tested || $$typed))
 
 # Shapes are checked in every run of the networks, losses and metrics; here of all packages that hold tensors.

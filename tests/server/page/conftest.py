@@ -24,6 +24,7 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 
+from tests.chromium import CHROMIUM
 from viewfinder.encoders.starter.encoder import RAW_VERSION, RAW_WIDTH
 
 if TYPE_CHECKING:
@@ -35,7 +36,6 @@ REPOSITORY = Path(__file__).resolve().parents[3]
 FLICKR = REPOSITORY.parent / "shared" / "data" / "flickr8k"
 HERE = Path(__file__).parent
 RARE_LOOKS = ("dark", "phone-dark", "wide")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.chromium import CHROMIUM
 from viewfinder.data.chatsearch import ChatTurn, Review, TextItem, read_reviews, review_file
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
 expect = playwright.expect
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")]
 
 ARTEFACTS = Path(os.environ.get("VIEWFINDER_ARTEFACTS") or Path(__file__).resolve().parents[3] / "runs" / "page")

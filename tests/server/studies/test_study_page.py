@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import threading
 import time
 import urllib.request
@@ -13,6 +12,7 @@ from typing import Any
 import pytest
 import uvicorn
 
+from tests.chromium import CHROMIUM
 from viewfinder.library import Library
 from viewfinder.server.app import create_app
 from viewfinder.server.settings import ServerSettings
@@ -21,7 +21,6 @@ from viewfinder.studies.extension import STUDIES
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
 
-CHROMIUM = shutil.which("chromium")
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")]
 
 SECRETS = ("composer", "clip-t", ".png", '"rank', "score")
