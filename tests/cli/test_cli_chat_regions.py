@@ -14,6 +14,7 @@ import viewfinder.cli.chat
 import viewfinder.retrievers
 from viewfinder.encoders import load_encoder
 from viewfinder.errors import BadInput
+from viewfinder.worlds.write import write_world
 
 Run = Callable[..., Any]
 
@@ -113,14 +114,15 @@ def test_pictures_that_cannot_be_read_now_are_counted_in_one_line(
 
 
 def test_who_only_looks_at_regions_besides_says_that_pictures_are_searched_without(
-    viewfinder: Run, drawn: Callable[[Path, int], Path], script: Path, tmp_path: Path
+    viewfinder: Run, script: Path, tmp_path: Path
 ) -> None:
-    folder, library = drawn(tmp_path / "pictures", 12), tmp_path / "library"
-    viewfinder("add", folder, "--library", library)
-    (folder / "0001.png").unlink()
+    write_world(tmp_path / "scenes", kind="scenes", count=12, seed=1)  # where `one` asks a system that looks at them
+    library, away = tmp_path / "library", min((tmp_path / "scenes" / "images").iterdir())
+    viewfinder("add", away.parent, "--library", library)
+    away.unlink()
     outcome = viewfinder("chat", "--retriever", "one", "-n", 12, "--script", script, "--json", "--library", library)
     assert outcome.err.startswith("viewfinder: 1 picture can only be searched without regions, the first is ")
-    assert str(folder / "0001.png") in [hit["path"] for hit in outcome.lines[0]["results"]]
+    assert str(away) in [hit["path"] for hit in outcome.lines[0]["results"]]
 
 
 def test_a_saved_conversation_is_opened_with_the_same_weights(
