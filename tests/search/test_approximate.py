@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jaxtyping import Bool, Float32, Int64
 
-from viewfinder.search import indexed_pictures
+from viewfinder.search import approximate, indexed_pictures
 from viewfinder.search.approximate import (
     ENOUGH_OF_SAYINGS,
     ApproximateIndex,
@@ -284,3 +284,18 @@ def test_what_went_is_not_found_and_is_not_missed_when_recall_is_measured() -> N
     card = measure_index(INDEX, row_s, VECTORS_ND[100:], BACKGROUND_N[100:], ASKED)
     assert card.recall > 0.95
     assert card.queries == (60, "pictures")
+
+
+def test_where_codes_lose_pictures_as_few_lists_are_looked_into_as_find_as_much_as_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(approximate, "MEASURED_FROM", 10)  # of two bits, the best ten hold not all of the exact ten
+    best_mk = exact_best(VECTORS_ND, BACKGROUND_N, ASKED_MW, 10)
+
+    def recall(probes: int) -> float:
+        return float(approximate._recalls(INDEX.lists, ASKED_MW, best_mk, probes).mean())
+
+    chosen, all_lists = approximate._find_fewest(INDEX.lists, [(ASKED_MW, best_mk)], 0.98), INDEX.card.lists
+    assert recall(all_lists) < 0.98
+    assert chosen < all_lists
+    assert recall(chosen) >= recall(all_lists) - approximate.SAME_RECALL

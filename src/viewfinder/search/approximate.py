@@ -51,6 +51,9 @@ ENOUGH_RECALL, ENOUGH_OF_SAYINGS = 0.98, 0.95
 on sayings: most of these hold for no picture, so that the best lie far apart. What people write of pictures lies
 between both."""
 
+SAME_RECALL = 0.005
+"""Recalls that differ by less are alike: so many fewer of the best are found in a fraction of the lists."""
+
 PROBES_STEP = 1.4
 """Each number of lists tried is this many times the one before."""
 
@@ -385,17 +388,26 @@ def _find_fewest(
     groups: Sequence[tuple[Float32[np.ndarray, "m w"], Int64[np.ndarray, "m k"]]],
     enough: float,
 ) -> int:
-    """The fewest lists with which every group of queries, each with its best pictures, finds enough of them."""
+    """The fewest lists with which every group of queries, each with its best pictures, finds enough of them.
 
-    def suffice(probes: int) -> bool:
-        return all(
-            float(_recalls(lists, vectors_mw, best_mk, probes).mean()) >= enough for vectors_mw, best_mk in groups
-        )
+    Where all lists do not find enough, the fewest that find as much as all, but for `SAME_RECALL`.
+    """
 
-    probes = 1
-    while probes < lists.index.nlist and not suffice(probes):
+    probes, tried = 1, list[tuple[int, list[float]]]()
+    while True:
+        recalls = [float(_recalls(lists, vectors_mw, best_mk, probes).mean()) for vectors_mw, best_mk in groups]
+        tried.append((probes, recalls))
+        if min(recalls, default=1.0) >= enough:
+            return probes
+        if probes == lists.index.nlist:
+            break
         probes = min(math.ceil(probes * PROBES_STEP), lists.index.nlist)
-    return probes
+    # What all lists do not find is lost in the codes, and fewer find as much.
+    return next(
+        fewest
+        for fewest, found in tried
+        if all(one >= most - SAME_RECALL for one, most in zip(found, recalls, strict=True))
+    )
 
 
 def exact_best(
