@@ -83,7 +83,7 @@ from machine import describe_host
 from measuring import read_figures, write_json
 from network_products import list_product_columns, load_shipped_network, read_nats, read_opinions
 from own_systems import list_own, load_all_own, load_own, load_retrained, members_for
-from report_fusion import AS_SHIPPED, GATES_ALONE
+from report_fusion import AS_SHIPPED, GATES_ALONE, OF_THE_WORLD
 from rows import SEEDS, estimate_mean
 from side_by_side import SHARED, TESTS, folder_name
 from turn_reader import TurnReader
@@ -108,6 +108,7 @@ COMPANION_NATS = (0.1, 0.2, 0.4, 0.8)
 """Weights that a system may have beside the composer on photographs."""
 
 FEWER = "validation, of fewer systems"
+"""Where results/fusion.json has what `leave_out` finds."""
 
 OF_PHOTOGRAPHS = (SMALL, ALL_PHOTOGRAPHS, PEOPLE_COLUMN)
 
@@ -383,10 +384,6 @@ def fit_own(work: Path, seed: int) -> Gates:
         return fit(validation, BEFORE, seed)
 
     return fit_once(work / "gates" / f"asked-{seed}.npz", make)
-
-
-OF_THE_WORLD = "one, of the world"
-"""The systems of "one", in each world those that it asks there."""
 
 
 def leave_out(work: Path, known: Mapping[str, Any]) -> dict[str, Any]:

@@ -82,10 +82,13 @@ def one_table(columns: Mapping[str, Any]) -> list[str]:
     return format_table([*head, *(cell for without in ABLATED.values() for cell in (without, "gain"))], lines)
 
 
-FEWER = {
+OF_THE_WORLD = "one, of the world"
+"""The systems of "one", in each world those that it asks there."""
+
+SETS = {
     "all": "all eight",
     "one": "five everywhere: without clip-t, clip-ti and fashioniq",
-    "one, of the world": "what *one* asks: of the five, each world's own",
+    OF_THE_WORLD: "what *one* asks: of the five, each world's own",
 }
 """How sets of systems are named."""
 
@@ -94,7 +97,7 @@ def members_table(found: Mapping[str, Any]) -> list[str]:
     """A line for each set of systems: nats where fitting stops, and R@10, by the mean over columns; every fit."""
     lines = [
         [
-            FEWER.get(way, way),
+            SETS.get(way, way),
             ", ".join(f"{nats:.2f}" for nats in one["nats"]),
             ", ".join(format_tenths(hit) for hit in one[SHARED]),
         ]
