@@ -28,7 +28,7 @@ from tests.chromium import CHROMIUM
 from viewfinder.encoders.starter.encoder import RAW_VERSION, RAW_WIDTH
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, Request, Route
+    from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, FloatRect, Locator, Page, Request, Route
 
     from tests.server.conftest import Model
 
@@ -499,6 +499,15 @@ class Person:
     def hear(self, words: str) -> None:
         """Waits until a screen reader was told these words, alone or with others: the page says them a moment later."""
         self.page.wait_for_function("(words) => window.heard.some((said) => said.includes(words))", arg=words)
+
+
+def find_box(part: Locator) -> FloatRect:
+    """Where a part of the page stands, once it is painted: one that is drawn anew just then stands nowhere."""
+    for _ in range(WAIT_MS // 50):
+        if box := part.bounding_box():
+            return box
+        part.page.wait_for_timeout(50)
+    raise AssertionError(f"{part} was not painted")
 
 
 def mirror(page: Page) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.server.page.conftest import mirror, program, serving
+from tests.server.page.conftest import find_box, mirror, program, serving
 from viewfinder.server.pages import LOCALES
 
 if TYPE_CHECKING:
@@ -140,8 +140,7 @@ def test_a_page_that_is_read_from_the_right_is_mirrored(
     album = album_of(person, f"rtl-{look}")
     album.take("start")
     width = page.evaluate("innerWidth")
-    best, second = (person.tiles.nth(at).bounding_box() for at in (0, 1))
-    assert best is not None and second is not None
+    best, second = (find_box(person.tiles.nth(at)) for at in (0, 1))
     assert best["x"] > second["x"]
     assert best["x"] + best["width"] > width * 0.9
     say(person, HEBREW)
@@ -150,8 +149,7 @@ def test_a_page_that_is_read_from_the_right_is_mirrored(
     album.take("conversation")
     if look == "phone":
         page.locator("#panel-switch").click()
-    mine, hers = page.locator(".bubble").first.bounding_box(), page.locator("vf-conversation").bounding_box()
-    assert mine is not None and hers is not None
+    mine, hers = find_box(page.locator(".bubble").first), find_box(page.locator("vf-conversation"))
     assert mine["x"] - hers["x"] < 24, "one's own words stand at the end of the line: at the left"
     page.get_by_role("button", name=re.compile("^How to search")).click()
     album.take("ways")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import Route, expect
 
-from tests.server.page.conftest import mirror, program, serving
+from tests.server.page.conftest import find_box, mirror, program, serving
 from tests.server.page.test_page_everybody import LOOKS
 
 if TYPE_CHECKING:
@@ -159,8 +159,7 @@ def test_one_zooms_with_keys_the_wheel_and_a_double_click_and_moves_about(person
     assert percent.inner_text() != fits
     page.keyboard.press("0")
     assert (scale(page), percent.inner_text()) == (1, fits)
-    box = canvas.bounding_box()
-    assert box is not None
+    box = find_box(canvas)
     x, y = box["x"] + box["width"] * 0.6, box["y"] + box["height"] * 0.55
     part = f"""() => {{ const at = document.querySelector('.plane img').getBoundingClientRect();
       return [({x} - at.x) / at.width, ({y} - at.y) / at.height]; }}"""
@@ -221,8 +220,7 @@ def test_like_this_is_a_button_of_its_own_on_a_phone_and_in_large(open_page: Ope
     tile = page.locator(f"vf-grid [data-id='{person.shown[1]}']")  # wherever it is then
     like = tile.get_by_role("button", name="Like this")
     expect(like).to_be_visible()
-    box = like.bounding_box()
-    assert box is not None
+    box = find_box(like)
     assert min(box["width"], box["height"]) >= 44
     like.tap()
     expect(page.locator(".pinned-pill")).to_contain_text("Like this")

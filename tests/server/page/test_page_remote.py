@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
+from tests.server.page.conftest import find_box
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -80,8 +82,7 @@ def test_from_a_search_to_a_large_picture_with_the_keys_of_a_remote(
     walk(page, "ArrowRight", lambda here: here["of"] in ("vf-tree", "vf-conversation"))
     walk(page, "ArrowDown", lambda here: bool(here["answers"]))
     # Answers may take more than one row; which are offered depends on what the processor's sums make likely.
-    skip = page.locator(".question [role=group]").get_by_role("button", name="Skip").bounding_box()
-    assert skip is not None
+    skip = find_box(page.locator(".question [role=group]").get_by_role("button", name="Skip"))
     walk(page, "ArrowDown", lambda here: skip["y"] < here["y"] < skip["y"] + skip["height"])
     walk(
         page, "ArrowRight" if where(page)["x"] < skip["x"] else "ArrowLeft",

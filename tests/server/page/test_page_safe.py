@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.server.page.conftest import mirror, serving
+from tests.server.page.conftest import find_box, mirror, serving
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -212,8 +212,7 @@ def test_the_second_click_of_a_double_click_answers_no_other_question(person: Pe
     person.say(VAGUE)
     person.page.wait_for_timeout(1000)
     chip = person.question.get_by_role("button", name="Skip", exact=True)
-    box = chip.bounding_box()
-    assert box is not None
+    box = find_box(chip)
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     mouse = person.page.mouse
     with person.turn():
@@ -222,12 +221,7 @@ def test_the_second_click_of_a_double_click_answers_no_other_question(person: Pe
         mouse.up(click_count=1)
     # The next question is there, whatever the machine's speed: now the second click of the same double click.
     chip = person.question.get_by_role("button", name="Skip", exact=True)
-    again = None
-    for _ in range(600):  # the one before has not gone, or the next is not painted yet
-        if again := chip.bounding_box():
-            break
-        person.page.wait_for_timeout(50)
-    assert again is not None
+    again = find_box(chip)
     mouse.move(again["x"] + again["width"] / 2, again["y"] + again["height"] / 2)
     mouse.down(click_count=2)
     mouse.up(click_count=2)
@@ -240,14 +234,12 @@ def test_the_second_click_of_a_double_click_answers_no_other_question(person: Pe
 
 def test_the_room_of_a_question_is_kept_while_the_next_is_awaited(person: Person) -> None:
     person.say(VAGUE)
-    tall = person.question.bounding_box()
-    assert tall is not None
+    tall = find_box(person.question)
     person.page.wait_for_timeout(1000)
     person.page.route(re.compile(r"/turns/2/events"), lambda route: None)  # it never comes
     person.question.get_by_role("button", name="Skip", exact=True).click()
     person.page.wait_for_url(re.compile("/2$"))  # until then it is drawn once more
-    waiting = person.page.locator(".question.waiting").bounding_box()
-    assert waiting is not None
+    waiting = find_box(person.page.locator(".question.waiting"))
     assert (waiting["y"], waiting["height"]) == pytest.approx((tall["y"], tall["height"]), abs=2)
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.server.page.conftest import mirror, program, serving
+from tests.server.page.conftest import find_box, mirror, program, serving
 from tests.server.page.test_page_everybody import LOOKS
 
 if TYPE_CHECKING:
@@ -155,9 +155,8 @@ def test_pictures_are_selected_with_ctrl_shift_their_circles_and_a_frame(person:
     assert selected(person) == [1, 3, 4, 6]
     page.keyboard.press("Escape")
     assert selected(person) == []
-    first, fourth = (person.tiles.nth(at).bounding_box() for at in (0, 3))
-    grid = page.locator("vf-grid").bounding_box()
-    assert first is not None and fourth is not None and grid is not None
+    first, fourth = (find_box(person.tiles.nth(at)) for at in (0, 3))
+    grid = find_box(page.locator("vf-grid"))
     page.mouse.move(grid["x"] + 4, first["y"] + first["height"] / 2)  # beside the pictures
     page.mouse.down()
     page.mouse.move(fourth["x"] + 10, first["y"] + first["height"] - 4, steps=8)
@@ -173,8 +172,7 @@ def test_a_long_press_selects_and_taps_go_on(open_page: Open) -> None:
     person.tiles.first.wait_for()
     page.locator("vf-selection:defined").wait_for(state="attached")
     person.rest()
-    box = person.tiles.nth(1).bounding_box()
-    assert box is not None
+    box = find_box(person.tiles.nth(1))
     session = page.context.new_cdp_session(page)
     at = [{"x": box["x"] + 30, "y": box["y"] + 30}]
     session.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": at})
@@ -347,8 +345,7 @@ def test_a_picture_is_dragged_off_with_its_file(person: Person, photos: Photos) 
     name = person.api(f"/pictures/{best}")["names"][0]
     for source in (person.tiles.first.locator(".pick"), page.get_by_role("dialog").locator(".plane")):
         page.evaluate(CARRIED)
-        box = source.bounding_box()
-        assert box is not None
+        box = find_box(source)
         x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
         page.mouse.move(x, y)
         page.mouse.down()

@@ -50,7 +50,7 @@ def test_nothing_moves_while_results_load(person: Person, photos: Photos) -> Non
     expect(person.page).to_have_url(re.compile(r":\d+/$"))
     person.rest()
     shifts = person.page.evaluate("window.shifts")
-    assert sum(shift["value"] for shift in shifts) < 0.01, shifts
+    assert sum(shift["value"] for shift in shifts) < 0.01, "\n".join(f"{each}" for each in shifts)
 
 
 def test_the_content_security_policy_runs_nothing_but_files_of_this_server(
