@@ -6,12 +6,16 @@ import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from viewfinder.wording.denials import write_denials
+
 # A negation extends to the next comma, conjunction or end. "no" and "not" need a noun or colour after them, so
 # "not only", "no doubt" and the like are left alone.
 _NEGATION = re.compile(
-    r"(?:,?\s*\b(?:but|and|or)\b)?,?\s*(?:\b(?:it|there|they)\s+)?"
-    r"\b(?:without|with no|but no|but not|except(?: for)?|no|not|never|there (?:is|are) no|(?:is|are)n't|"
-    r"doesn't have|don't want)\b"
+    r"(?:,?\s*\b(?:but|and|or)\b)?,?\s*"
+    r"(?:\b(?:it|there|they|he|she|that|this|these|those)(?:['’]s|['’]re|\s+(?:is|are|was|were))?\s+)?"
+    r"\b(?:without|with no|but no|but not|except(?: for)?|(?:(?!^)|(?=[^,]*,))(?:instead of|rather than)|no|not|never|"
+    r"(?:is|are|was|were)n['’]t|"
+    r"doesn['’]t have|don['’]t want)\b"
     r"(?!\s+(?:only|just|sure|doubt|more than|less than|matter|idea)\b)"
     r"\s+(?:(?:a|an|any|the)\s+)?(?P<unwanted>[^,.;:!?]+?)"
     r"(?=\s*(?:[,.;:!?]|\b(?:and|but|with|on|in|at|near|while)\b|$))",
@@ -63,7 +67,7 @@ def split_clauses(text: str) -> Clauses:
     >>> split_clauses("a dog on the grass without a collar, no people")
     Clauses(wanted='a dog on the grass', unwanted=('collar', 'people'))
     """
-    text = _INSTEAD.sub("", _CORRECTION.sub("", text))
+    text = write_denials(_INSTEAD.sub("", _CORRECTION.sub("", text)))
     unwanted = tuple(match["unwanted"].strip() for match in _NEGATION.finditer(text))
     if not unwanted:
         return Clauses(text.strip())
