@@ -78,6 +78,10 @@ class Composer:
         """The state with this turn's parts added, and those it invalidates removed."""
         return _encode_texts(_add_turn(_revise(state, turn), turn), turn)
 
+    def take_back(self, state: ComposerState, turn: ResolvedTurn) -> ComposerState:
+        """The state without what this turn says is not there."""
+        return _encode_texts(_revise(state, turn), turn)
+
     def query(self, state: ComposerState) -> Query:
         """All parts, each description as one of all: the gallery adds them up."""
         sharpness = _compute_sharpness(state.parts)
@@ -196,7 +200,8 @@ def _add_picked(state: ComposerState, turn: ResolvedTurn) -> ComposerState:
     kept = (part for part in state.parts if not (part.kind in of_picture and part.weight > 0))
     kept = (part for part in kept if since is None or part.turn <= since)
     described = state.described if since is None or (state.described and state.described.turn <= since) else None
-    has_words = bool(turn.text or turn.changes)
+    # "But no people" is a fact where that is seen: no text is left, and another picture is wanted all the same.
+    has_words = bool(turn.text or turn.changes or (isinstance(turn.turn, Like | Show) and turn.turn.text))
     if turn.changes:
         new = _make_changes(turn)
     else:

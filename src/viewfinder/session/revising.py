@@ -79,11 +79,12 @@ _BESIDES_NUMBER = fold_words("just only exactly there were was are is of them it
 _BESIDES_COLOUR = fold_words("one ones rather have it in d i want make please maybe be something version")
 
 
-def find_revision(turn: Turn, text: str) -> Revise | None:
+def find_revision(turn: Turn, text: str, absent: tuple[str, ...] = ()) -> Revise | None:
     """What a turn, read as `text`, changes of descriptions; None where it adds to them, as most do.
 
     A correction ("no, in the snow") and words with a picture ("like this, but in the snow") take the place of what
-    cannot be true beside them; what is ruled out ("not on grass") is no longer wanted.
+    cannot be true beside them; what is ruled out ("not on grass") is no longer wanted. `absent`: what it rules out
+    besides, as facts of pictures.
     """
     clauses = split_clauses(text)
     instead = ""
@@ -100,7 +101,7 @@ def find_revision(turn: Turn, text: str) -> Revise | None:
     instead = _INSTEAD_OF.sub("", instead).strip()
     if _ADDS.search(instead):
         instead = ""
-    unwanted = () if _ABOUT_RESULTS.search(text) else (*clauses.unwanted, *replaced)
+    unwanted = () if _ABOUT_RESULTS.search(text) else (*clauses.unwanted, *replaced, *absent)
     without = tuple(piece for piece in unwanted if not _NOT_RULED_OUT.match(piece))
     return partial(revise, instead=instead, without=without) if instead or without else None
 

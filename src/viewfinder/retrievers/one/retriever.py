@@ -134,6 +134,10 @@ class One:
         state = OneState(composer, others, turns, turn.number, collection, picks=state.picks, ruled_out=ruled_out)
         return self._hear(state, turn) if reads_picks else state
 
+    def take_back(self, state: OneState, turn: ResolvedTurn) -> OneState:
+        """The state in which the composer has taken back what this turn says is not there; the others only add."""
+        return replace(state, composer=self._composer.take_back(state.composer, turn))
+
     def _reads_picks(self, collection: Collection) -> bool:
         """Whether the turn network has learnt from pictures like these, by the same encoder: so has one that is given.
 
