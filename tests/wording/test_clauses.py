@@ -45,7 +45,8 @@ def test_words_that_only_look_like_a_negation_are_left_alone(text: str) -> None:
         "hmm, ok, no, two of them", "oh sorry I mean two of them", "i ment two of them", "no - two of them",
         "no... two of them", "nah, two of them", "two of them instead", "great, but I meant two of them",
         "wait it was two of them", "sorry it's two of them", "I said two of them", "make it two of them",
-        "can you change it to two of them", "close but it was two of them", "two of them actually", "two of them, I mean",
+        "can you change it to two of them", "close but it was two of them", "two of them actually",
+        "two of them, I mean",
         "it was actually two of them", "it should be two of them", "nice, but they were two of them",
     ],
 )  # fmt: skip
