@@ -50,6 +50,18 @@ def test_a_reply_to_what_is_shown_is_the_turn_that_it_means(text: str, turn: Tur
     assert understand_reply(Say(text), after("a dog", "in the snow")) == turn
 
 
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("I think so", "yes"), ("probably", "yes"), ("yeah, I think", "yes"), ("I don't think so", "no"),
+        ("not really", "no"), ("probably not", "no"), ("no, there isn't", "no"),
+    ],
+)  # fmt: skip
+def test_who_is_not_quite_sure_says_yes_or_no_all_the_same(text: str, answer: str) -> None:
+    assert understand_reply(Say(text), after("a room", asked=IS_THERE)) == Answer(IS_THERE, answer)
+    assert understand_reply(Say("not really"), after("a room")) == Reject()
+
+
 @pytest.mark.parametrize("text", ["back to the third search", "go back to turn 4"])
 def test_results_of_a_turn_that_there_was_not_are_refused(text: str) -> None:
     with pytest.raises(BadInput, match=r"there is no (?:search 3: 2 count now|turn 4: the last one is 2)"):
