@@ -94,11 +94,19 @@ def _revise(state: ComposerState, turn: ResolvedTurn) -> ComposerState:
         return state
     parts = []
     for part in state.parts:
-        label = turn.revise(part.label) if _is_description(part) else part.label
+        if part.kind in ("contrast", "value"):  # "but in white", and later "no, black"
+            label = part.label if turn.revise(_named_value(part)) else ""
+        else:
+            label = turn.revise(part.label) if _is_description(part) else part.label
         if label:
             parts.append(part if label == part.label else replace(part, label=label, vector_d=None))
     described = state.described and replace(state.described, label=turn.revise(state.described.label))
     return replace(state, parts=tuple(parts), described=described if described and described.label else None)
+
+
+def _named_value(part: Part) -> str:
+    """The value that a part asks for."""
+    return part.label if part.value is None else part.value[1]
 
 
 def _add_turn(state: ComposerState, turn: ResolvedTurn) -> ComposerState:
