@@ -95,6 +95,22 @@ def is_correction(text: str) -> bool:
     return _CORRECTION.match(text) is not None or _INSTEAD.search(text) is not None
 
 
+_REPLACES = re.compile(
+    rf"^\s*{_FILLER}(?:(?:oh|sorry|wait)\b[\s,.!]*)*(?:(?:no|nope|nah)(?:{_MARK}|{_NO_NOUN})|i\s+(?:meant|ment)\b"
+    r"|(?:(?:can|could)\s+you\s+|please\s+)?(?:make|change)\s+(?:it|that)\b)",
+    re.IGNORECASE,
+)
+
+
+def is_replacement(text: str) -> bool:
+    """Whether a correction says that what was described is something else: "actually" and "wait" may only add.
+
+    >>> [is_replacement(text) for text in ("no, a cat", "I meant a cat", "a cat instead", "actually, a cat", "a cat")]
+    [True, True, True, False, False]
+    """
+    return _REPLACES.match(text) is not None or re.search(r"\binstead[\s.!]*$", text, re.IGNORECASE) is not None
+
+
 @lru_cache(maxsize=16_384)
 def split_clauses_in_context(text: str, before: str) -> Clauses:
     """`split_clauses`; a correction ("no, ...") says what it wants only together with what was said `before` it.
