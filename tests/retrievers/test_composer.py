@@ -295,3 +295,12 @@ def test_plain_clip_says_which_turns_it_dropped() -> None:
         resolved(1, Say("red")), resolved(2, Reject(text="blue")), resolved(3, Keep("top", 1)), retriever=clip
     )
     assert query.adapters == ("drop: clip-t has no use for reject", "drop: clip-t has no use for keep")
+
+
+def test_a_value_asked_for_with_a_picture_goes_when_another_takes_its_place() -> None:
+    picked = resolved(
+        1, Like(id_of("red", "blue"), "in green"), text="", changes=(Change("green", ("green", "red"), "top"),)
+    )
+    after = resolved(2, Say("no, orange"), revise=lambda text: "" if text == "green" else text)
+    assert {part.kind for part in asked(picked).parts} >= {"contrast", "value"}
+    assert [part.label for part in asked(picked, after).parts] == ["this picture", "orange"]

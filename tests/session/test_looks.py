@@ -93,6 +93,25 @@ def test_what_is_rejected_in_words_is_not_wanted_as_a_fact(scenes: Library) -> N
     assert [evidence.label for evidence in chat.ranking().query.evidence] == ["no dogs", "not photos from July 2007"]
 
 
+@pytest.mark.parametrize("retriever", ["composer", "one"])
+def test_what_is_not_there_as_a_fact_is_taken_back_of_what_was_described(scenes: Library, retriever: str) -> None:
+    chat = scenes.chat(retriever, questioner="none")
+    chat.say("a house and dogs")
+    chat.say("no dogs")
+    query = chat.ranking().query
+    assert [evidence.label for evidence in query.evidence] == ["no dogs"]
+    assert [part.label for part in query.parts] == ["a house"]
+
+
+def test_a_picture_picked_with_but_is_not_wanted_itself_where_the_words_are_a_fact(scenes: Library) -> None:
+    chat = scenes.chat(questioner="none")
+    shown = chat.say("a house and dogs")
+    chat.say("2 but without dogs")
+    query = chat.ranking().query
+    assert query.excluded == {shown[1].id}
+    assert [(part.label, part.weight < 1) for part in query.parts] == [("a house", False), ("this picture", True)]
+
+
 def test_looks_are_told_by_the_starters_vectors_only(scenes: Library) -> None:
     gallery = scenes.gallery()
     assert predict_labels(gallery, photograph_labels()) is not None

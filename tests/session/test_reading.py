@@ -82,6 +82,19 @@ def test_of_several_files_that_are_named_all_are_found(album: Library, text: str
     assert {Path(hit.path).name for hit in album.find(text, n=2)} == {"IMG_0003.jpg", "IMG_0005.jpg"}
 
 
+@pytest.mark.parametrize(
+    ("text", "content"),
+    [
+        ("I don't want stripes", "without stripes"),
+        ("a shirt, but I don't like stripes", "a shirt, but without stripes"),
+        ("it didn't have a collar", "without a collar"), ("I didn't mean the black one", "not the black one"),
+        ("it wasn't red", "not red"), ("I'm looking for a dog, it doesn't have a collar", "a dog, without a collar"),
+    ],
+)  # fmt: skip
+def test_what_a_sentence_denies_is_not_read_as_what_it_asks_for(album: Library, text: str, content: str) -> None:
+    assert read(album, text).content == content
+
+
 def test_a_makers_legal_form_is_no_name(album: Library) -> None:
     names = list_names(album.gallery())
     assert names["camera"]["nikon"] == ("NIKON CORPORATION NIKON D80",)

@@ -36,6 +36,10 @@ def after(*said: str, asked: Question | None = None) -> Conversation:
         ("undo", BackTo(1)),
         ("start over", BackTo(0)),
         ("can you go back two steps", BackTo(0)),
+        ("the first ones again", BackTo(1)),
+        ("go back to the second search", BackTo(2)),
+        ("back to turn 1", BackTo(1)),
+        ("the previous results", BackTo(1)),
         ("the middle one", Like("b")),
         ("this one is closest", Like("a")),
         ("nothing like that", Reject()),
@@ -44,6 +48,30 @@ def after(*said: str, asked: Question | None = None) -> Conversation:
 )
 def test_a_reply_to_what_is_shown_is_the_turn_that_it_means(text: str, turn: Turn) -> None:
     assert understand_reply(Say(text), after("a dog", "in the snow")) == turn
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("I think so", "yes"), ("probably", "yes"), ("yeah, I think", "yes"), ("I don't think so", "no"),
+        ("not really", "no"), ("probably not", "no"), ("no, there isn't", "no"),
+    ],
+)  # fmt: skip
+def test_who_is_not_quite_sure_says_yes_or_no_all_the_same(text: str, answer: str) -> None:
+    assert understand_reply(Say(text), after("a room", asked=IS_THERE)) == Answer(IS_THERE, answer)
+    assert understand_reply(Say("not really"), after("a room")) == Reject()
+
+
+@pytest.mark.parametrize("text", ["back to the third search", "go back to turn 4"])
+def test_results_of_a_turn_that_there_was_not_are_refused(text: str) -> None:
+    with pytest.raises(BadInput, match=r"there is no (?:search 3: 2 count now|turn 4: the last one is 2)"):
+        understand_reply(Say(text), after("a dog", "in the snow"))
+
+
+def test_a_search_is_counted_among_the_turns_that_still_count() -> None:
+    conversation = after("a dog", "in the snow").then(BackTo(1)).then(Say("on a beach"))
+    assert understand_reply(Say("go back to the second search"), conversation) == BackTo(4)
+    assert understand_reply(Say("the previous results"), after("a dog")) == BackTo(0)
 
 
 def test_a_reply_that_is_a_choice_in_other_words_answers_the_question() -> None:

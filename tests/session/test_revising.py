@@ -186,6 +186,26 @@ def test_a_complaint_about_what_is_shown_takes_nothing_back(text: str) -> None:
     assert find_revision(Say(text), text) is None
 
 
+@pytest.mark.parametrize(
+    ("before", "said", "left"),
+    [
+        ("a t-shirt", "no, a dress", ""), ("a red dress", "I meant a handbag", ""), ("a dog", "a ball instead", ""),
+        ("a man on the grass", "no, a dog", "on the grass"), ("a brown dog running", "make it a girl", "running"),
+        # Both may be there, it is the same thing, or more is said than another thing.
+        ("a dog", "actually, a ball", "a dog"), ("a dog", "a ball", "a dog"), ("a dog", "no, with a ball", "a dog"),
+        ("a red dress", "no, a longer dress", "a red dress"), ("a red dress", "no, a bit darker", "a red dress"),
+        ("a man with a dog", "no, a cat", "a man"), ("a man and a dog", "no, a bird", "a man"),
+        ("a dog with a ball", "no, a frisbee", "a dog with a ball"),
+        ("a man with a hat", "no, the other one", "a man with a hat"),
+    ],
+)  # fmt: skip
+def test_another_thing_takes_the_place_of_the_one_described_where_that_is_corrected(
+    before: str, said: str, left: str
+) -> None:
+    taken = find_revision(Say(said), said)
+    assert (before if taken is None else taken(before)) == left
+
+
 @given(*[st.lists(st.sampled_from(WORDS), max_size=10).map(" ".join)] * 2)
 def test_what_is_left_are_words_of_the_description_in_their_order(before: str, instead: str) -> None:
     left, words = revise(before, instead), iter(before.replace(",", " ").split())

@@ -54,6 +54,9 @@ def test_all_pictures_that_are_named_are_read(text: str, places: tuple[int, ...]
         ("no, not these", ()), ("that's not it", ()), ("not the second one", (2,)), ("not 1, 3 and 4", (1, 3, 4)),
         ("I don't want number 3", (3,)), ("the second is wrong", (2,)),
         ("nothing like that", ()), ("not the first two", (1, 2)),
+        ("none of these are right", ()), ("none of them is what I meant", ()), ("I don't like any of these", ()),
+        ("no none of these", ()), ("no not that", ()), ("these aren't good", ()), ("you got it wrong", ()),
+        ("not what I was looking for", ()), ("anything but the third", (3,)),
         ("hmm not that one", ()), ("uh, none of these either", ()), ("Well... not 2 at all, sorry", (2,)),
     ],
 )  # fmt: skip
@@ -66,6 +69,7 @@ def test_pictures_are_rejected_all_or_by_their_places(text: str, places: tuple[i
     [
         ("undo", "undo"), ("go back", "undo"), ("oops, undo that", "undo"), ("start over", "restart"), ("more", "more"),
         ("show me more, please", "more"), ("yes", "accept"), ("Yes, that's it!", "accept"), ("skip", "skip"),
+        ("let's start over", "restart"), ("lets start over", "restart"), ("forget everything", "restart"),
         ("cancel", "undo"), ("oops", "undo"), ("start again from scratch", "restart"),
         ("go back to the start", "restart"), ("redo", "redo"), ("can i see others", "more"),
         ("more of the same", "more"), ("could you show me more please", "more"),
@@ -75,6 +79,33 @@ def test_a_short_reply_is_an_act_and_no_description(text: str, kind: str) -> Non
     act = read_act(text)
     assert act is not None
     assert act.kind == kind
+
+
+@pytest.mark.parametrize(
+    ("text", "act"),
+    [
+        ("go back to the second search", Act("results", (2,))), ("back to the first results", Act("results", (1,))),
+        ("the first ones again", Act("results", (1,))),
+        ("can you show me the first results again?", Act("results", (1,))),
+        ("the previous results", Act("results", (-1,))), ("go back to what we had before", Act("results", (-1,))),
+        ("go back to turn 3", Act("turn", (3,))), ("the first ones", Act("pick", (1,))),
+    ],
+)  # fmt: skip
+def test_earlier_results_are_meant_by_their_place_in_the_conversation(text: str, act: Act) -> None:
+    assert read_act(text) == act
+
+
+@pytest.mark.parametrize(
+    ("text", "act"),
+    [
+        ("same as 2 but red", Act("pick", (2,), "red")), ("can I see more like 2", Act("pick", (2,))),
+        ("the second one is nice but it should be blue", Act("pick", (2,), "it should be blue")),
+        ("exactly like the first but darker", Act("pick", (1,), "darker")),
+        ("the one on the left but black", Act("which")),
+    ],
+)  # fmt: skip
+def test_a_picture_is_picked_in_more_words(text: str, act: Act) -> None:
+    assert read_act(text) == act
 
 
 @pytest.mark.parametrize(
@@ -104,6 +135,8 @@ def test_what_says_nothing_is_no_description(text: str) -> None:
         "no, two dogs", "yes, a dog", "the second floor of a house", "two dogs", "4 people", "a black one", "one man",
         "not a dog", "without people", "more dogs", "another picture of a dog", "I want a dog", "it's a dog", "nobody",
         "the one on the left is a dog", "two dogs, top left", "the first two people in a queue", "the other dog",
+        "none of them is wearing a hat", "the first people again", "I don't like dogs", "these are not dogs",
+        "the previous owner of a house", "go back to the beach", "they aren't running", "let me see a dog",
         "ok, a dog", "a dog but I can't remember the colour", "unclear in the fog", "not sure if it is a dog",
         "no details on a wall", "oops, two dogs", "cool dog", "that is right in front of a house", "back to the beach",
         "can you show me a dog", "nothing like that on a table", '"thanks"',

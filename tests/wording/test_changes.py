@@ -40,3 +40,8 @@ def test_parts_of_words_and_denied_values_are_not_meant() -> None:
 
 def test_nothing_named_leaves_the_text_alone() -> None:
     assert find_named_changes("longer sleeves", [COLOURS]) == ((), "longer sleeves")
+
+
+def test_nothing_is_left_of_a_value_with_the_word_that_led_to_it() -> None:
+    changes, rest = find_named_changes("for men", [ValueFamily(("Men", "Women"), "gender")])
+    assert ([change.value for change in changes], rest) == (["Men"], "")

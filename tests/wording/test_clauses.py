@@ -44,12 +44,28 @@ def test_words_that_only_look_like_a_negation_are_left_alone(text: str) -> None:
         "sorry, two of them", "I mean two of them", "no, sorry, I meant two of them", "actually two of them",
         "hmm, ok, no, two of them", "oh sorry I mean two of them", "i ment two of them", "no - two of them",
         "no... two of them", "nah, two of them", "two of them instead", "great, but I meant two of them",
+        "wait it was two of them", "sorry it's two of them", "I said two of them", "make it two of them",
+        "can you change it to two of them", "close but it was two of them", "two of them actually",
+        "two of them, I mean",
+        "it was actually two of them", "it should be two of them", "nice, but they were two of them",
     ],
 )  # fmt: skip
 def test_a_correction_is_read_with_what_it_corrects(text: str) -> None:
     assert split_clauses(text) == Clauses("two of them")
     assert split_clauses_in_context(text, "dogs on grass") == Clauses("dogs on grass, two of them")
     assert split_clauses_in_context(text, "") == Clauses("two of them")
+
+
+@pytest.mark.parametrize(
+    "text", ["it was a cat", "wait a minute, a cat", "a man who said it was fun", "make the bed", "waiting in line"]
+)
+def test_words_that_only_look_like_a_correction_correct_nothing(text: str) -> None:
+    assert not is_correction(text)
+    assert split_clauses(text) == Clauses(text)
+
+
+def test_what_was_the_case_instead_is_not_ruled_out_with_what_was_not() -> None:
+    assert split_clauses("it was not a dog it was a cat") == Clauses("a cat", ("dog",))
 
 
 @pytest.mark.parametrize("text", ["no in the snow", "sorry in the snow", "rather in the snow", "nice, but in the snow"])

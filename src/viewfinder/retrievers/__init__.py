@@ -21,7 +21,7 @@ from viewfinder.query import (
     ResolvedTurn,
     SentenceEncoder,
 )
-from viewfinder.retrievers.base import AnsweringRetriever, Retriever
+from viewfinder.retrievers.base import AnsweringRetriever, Retriever, RevisingRetriever
 from viewfinder.retrievers.composer import Composer
 
 __all__ = [
@@ -41,6 +41,7 @@ __all__ = [
     "ResolvedTurn",
     "Retriever",
     "RetrieverClass",
+    "RevisingRetriever",
     "SentenceEncoder",
     "load_retriever",
 ]

@@ -37,6 +37,15 @@ class Retriever(Protocol[State]):
 
 
 @runtime_checkable
+class RevisingRetriever(Protocol[State]):
+    """A retriever that takes back what was described where a later turn only says that it is not there: facts of
+    pictures ("no people") are evidence, and no retriever hears them as a turn."""
+
+    def take_back(self, state: State, turn: ResolvedTurn) -> State:
+        """The state with its descriptions as `turn.revise` leaves them; nothing is added. It never changes `state`."""
+
+
+@runtime_checkable
 class AnsweringRetriever(Protocol[State]):
     """A retriever that answers, with pictures or in words. It writes the words itself and reads them in later turns."""
 

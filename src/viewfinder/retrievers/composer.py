@@ -78,6 +78,10 @@ class Composer:
         """The state with this turn's parts added, and those it invalidates removed."""
         return _encode_texts(_add_turn(_revise(state, turn), turn), turn)
 
+    def take_back(self, state: ComposerState, turn: ResolvedTurn) -> ComposerState:
+        """The state without what this turn says is not there."""
+        return _encode_texts(_revise(state, turn), turn)
+
     def query(self, state: ComposerState) -> Query:
         """All parts, each description as one of all: the gallery adds them up."""
         sharpness = _compute_sharpness(state.parts)
@@ -90,11 +94,19 @@ def _revise(state: ComposerState, turn: ResolvedTurn) -> ComposerState:
         return state
     parts = []
     for part in state.parts:
-        label = turn.revise(part.label) if _is_description(part) else part.label
+        if part.kind in ("contrast", "value"):  # "but in white", and later "no, black"
+            label = part.label if turn.revise(_named_value(part)) else ""
+        else:
+            label = turn.revise(part.label) if _is_description(part) else part.label
         if label:
             parts.append(part if label == part.label else replace(part, label=label, vector_d=None))
     described = state.described and replace(state.described, label=turn.revise(state.described.label))
     return replace(state, parts=tuple(parts), described=described if described and described.label else None)
+
+
+def _named_value(part: Part) -> str:
+    """The value that a part asks for."""
+    return part.label if part.value is None else part.value[1]
 
 
 def _add_turn(state: ComposerState, turn: ResolvedTurn) -> ComposerState:
@@ -196,7 +208,8 @@ def _add_picked(state: ComposerState, turn: ResolvedTurn) -> ComposerState:
     kept = (part for part in state.parts if not (part.kind in of_picture and part.weight > 0))
     kept = (part for part in kept if since is None or part.turn <= since)
     described = state.described if since is None or (state.described and state.described.turn <= since) else None
-    has_words = bool(turn.text or turn.changes)
+    # "But no people" is a fact where that is seen: no text is left, and another picture is wanted all the same.
+    has_words = bool(turn.text or turn.changes or (isinstance(turn.turn, Like | Show) and turn.turn.text))
     if turn.changes:
         new = _make_changes(turn)
     else:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from viewfinder.conversation import Say, Turn
-from viewfinder.wording.clauses import is_correction
+from viewfinder.conversation import Like, Say, Show, Turn
+from viewfinder.wording.clauses import is_correction, split_clauses
 
 if TYPE_CHECKING:  # the rules of English are loaded when the first sentence is read
     from viewfinder.wording.fact_phrases import FactPhrase
@@ -50,3 +50,11 @@ def read_said(turn: Turn, read: Read) -> str:
     content = read(text).content
     opens = isinstance(turn, Say) and content and is_correction(text) and not is_correction(content)
     return f"no, {content}" if opens else content
+
+
+def read_absent(turn: Turn, read: Read) -> tuple[str, ...]:
+    """What a turn says is not in the picture, where that is a fact here, and so none of the description."""
+    if not isinstance(turn, Say | Like | Show):
+        return ()
+    facts = (fact for fact in read(turn.text).facts if fact.kind == "without")
+    return tuple(piece for fact in facts for piece in split_clauses(fact.words).unwanted)

@@ -61,6 +61,8 @@ def _take_act(act: Act, conversation: Conversation) -> Turn | None:  # noqa: PLR
             if act.turns > max(len(path), 1):
                 raise BadInput(f"{act.turns} turns cannot be taken back: {len(path)} count now")
             return BackTo(path[-1 - act.turns].number if len(path) > act.turns else 0) if path else None
+        case "results" | "turn" if len(conversation):
+            return BackTo(_find_turn_meant(act, conversation))
         case "redo" if len(conversation):
             return BackTo(_find_undone(conversation))
         case "restart":
@@ -76,6 +78,21 @@ def _take_act(act: Act, conversation: Conversation) -> Turn | None:  # noqa: PLR
             return Like(_find_picture(act, conversation), act.but)
         case _:
             return None
+
+
+def _find_turn_meant(act: Act, conversation: Conversation) -> int:
+    """The turn whose results are meant. Raises BadInput: there is no such turn."""
+    (place,), path = act.places, conversation.path()
+    if act.kind == "turn":
+        if place > len(conversation):
+            raise BadInput(f"there is no turn {place}: the last one is {len(conversation)}")
+        return place
+    if place > len(path):
+        raise BadInput(f"there is no search {place}: {len(path)} count now")
+    # "The results before": those of the turn before the last.
+    if place > 0 or len(path) > 1:
+        return path[place - 1].number
+    return 0
 
 
 def _find_undone(conversation: Conversation) -> int:

@@ -22,9 +22,10 @@ from viewfinder.session.described_words import (
     colour_labels,
     named_things,
 )
-from viewfinder.wording.clauses import is_correction, split_clauses
+from viewfinder.wording.clauses import is_correction, is_replacement, split_clauses
 from viewfinder.wording.stems import fold_words, singular_of_word, stem
 from viewfinder.wording.taking_away import list_content_words
+from viewfinder.wording.talk import is_talk
 
 Revise = Callable[[str], str]
 """Gives a description of before as it still holds; "" where nothing of it does."""
@@ -75,15 +76,19 @@ EXCLUSIVE = frozenset(
 _NUMBER_WORDS = "one two three four five six seven eight nine ten"
 _NUMBERS = {word: n for n, word in enumerate(_NUMBER_WORDS.split(), 1)}
 _NUMBERS |= {str(n): n for n in range(2, 11)}
+MAX_PHRASE = 4
+"""Words of a text that names one thing, with its article."""
+
 _BESIDES_NUMBER = fold_words("just only exactly there were was are is of them it be i want make maybe dogs people")
 _BESIDES_COLOUR = fold_words("one ones rather have it in d i want make please maybe be something version")
 
 
-def find_revision(turn: Turn, text: str) -> Revise | None:
+def find_revision(turn: Turn, text: str, absent: tuple[str, ...] = ()) -> Revise | None:
     """What a turn, read as `text`, changes of descriptions; None where it adds to them, as most do.
 
     A correction ("no, in the snow") and words with a picture ("like this, but in the snow") take the place of what
-    cannot be true beside them; what is ruled out ("not on grass") is no longer wanted.
+    cannot be true beside them; what is ruled out ("not on grass") is no longer wanted. `absent`: what it rules out
+    besides, as facts of pictures.
     """
     clauses = split_clauses(text)
     instead = ""
@@ -100,13 +105,16 @@ def find_revision(turn: Turn, text: str) -> Revise | None:
     instead = _INSTEAD_OF.sub("", instead).strip()
     if _ADDS.search(instead):
         instead = ""
-    unwanted = () if _ABOUT_RESULTS.search(text) else (*clauses.unwanted, *replaced)
+    unwanted = () if _ABOUT_RESULTS.search(text) else (*clauses.unwanted, *replaced, *absent)
     without = tuple(piece for piece in unwanted if not _NOT_RULED_OUT.match(piece))
-    return partial(revise, instead=instead, without=without) if instead or without else None
+    if not (instead or without):
+        return None
+    replaces = isinstance(turn, Say) and is_replacement(turn.text)
+    return partial(revise, instead=instead, without=without, replaces=replaces)
 
 
 @lru_cache(maxsize=16_384)  # every later turn asks for all that was said again
-def revise(description: str, instead: str = "", without: tuple[str, ...] = ()) -> str:
+def revise(description: str, instead: str = "", without: tuple[str, ...] = (), *, replaces: bool = False) -> str:
     """A description without what cannot be true beside `instead`, and without the words of the pieces in `without`.
 
     Two labels of one facet of photographs ("on grass", "in the snow") cannot, but for facets of which several are true
@@ -116,10 +124,17 @@ def revise(description: str, instead: str = "", without: tuple[str, ...] = ()) -
     ('a dog', 'on the grass')
     >>> revise("a dog on the grass", "running"), revise("a man on a red bicycle", without=("red",))
     ('a dog on the grass', 'a man on a bicycle')
+
+    `replaces`: the thing described is another one, even if both might be in a picture.
+
+    >>> revise("a t-shirt", "a dress", replaces=True), revise("a man on the grass", "a dog", replaces=True)
+    ('', 'on the grass')
     """
     before, after = Words(description), Words(instead)
     gone = {at for facet, new in _list_said_instead(instead) for at in _find_replaced(facet, before, after, new)}
     gone |= {*_find_colour(before, after), *_find_number(before, after)}
+    if replaces and not gone:
+        gone.update(_find_subject(before, after))
     for piece in without:
         gone.update(_find_ruled_out(before, piece))
     left = before.cut_out(gone)
@@ -208,6 +223,37 @@ def _is_led_to(words: Words, one: Mention) -> bool:
     if start and words.lower[start - 1] in _COVERED:
         return False
     return not _WHERE.isdisjoint(words.lower[start : one.start])
+
+
+_BEINGS = ("who", "animal")
+"""Facets of whom a description is of, as a rule."""
+
+
+def _find_subject(before: Words, after: Words) -> Iterator[int]:
+    """The words for what a description is of, where a text names nothing but another thing: all of the description, or
+    the one person or animal in it."""
+    new = _read_noun_phrase(after)
+    if not new or after.folded[new[-1]] in before.folded or any(is_talk(after.lower[at]) for at in new):
+        return  # "no, a bigger dog", "no, a bit darker"
+    if _read_noun_phrase(before):
+        yield from range(len(before.found))
+        return
+    beings = [facet for facet in facets() if facet.name in _BEINGS]
+    old = [one for facet in beings for one in before.find_mentions(facet)]
+    is_being = any(one.places.start == new[-1] for facet in beings for one in after.find_mentions(facet))
+    if is_being and len(old) == 1 and before.find_lead(old[0].start) == 0 and not before.leads_on(old[0].places.stop):
+        yield from range(old[0].start, old[0].places.stop)
+
+
+def _read_noun_phrase(words: Words) -> range:
+    """The words of a text that is an article or a number and at most three words of one thing; none if it is more."""
+    lower, count = words.lower, len(words.found)
+    if not 2 <= count <= MAX_PHRASE or not (lower[0] in ("a", "an", "the") or lower[0] in _NUMBERS):
+        return range(0)
+    rest = range(1, count)
+    is_one = all(words.is_joined(at) and not words.is_small(at) and not lower[at].endswith("ing") for at in rest)
+    is_thing = words.folded[-1] not in adjectives() and lower[-1] not in ("one", "ones")
+    return rest if is_one and is_thing else range(0)
 
 
 def _find_ruled_out(words: Words, piece: str) -> Iterator[int]:

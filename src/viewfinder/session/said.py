@@ -8,7 +8,7 @@ from viewfinder.conversation import Answer, Like, Node, Say, Show
 from viewfinder.query import WordMatch
 from viewfinder.questioners.photographs import REMEMBER
 from viewfinder.search.gallery import Gallery
-from viewfinder.session.reading import Read, read_plainly, read_said
+from viewfinder.session.reading import Read, read_absent, read_plainly, read_said
 from viewfinder.session.revising import Revise, find_revision
 from viewfinder.wording.clauses import split_clauses, split_clauses_in_context
 from viewfinder.wording.replies import is_dont_know
@@ -31,7 +31,9 @@ def texts_said(path: Sequence[Node], read: Read = read_plainly) -> tuple[str, ..
 
 def find_revision_of(node: Node, read: Read) -> Revise | None:
     """What the turn of a node changes of descriptions before it; None where it adds to them."""
-    return None if node.turn is None else find_revision(node.turn, read_said(node.turn, read))
+    if node.turn is None:
+        return None
+    return find_revision(node.turn, read_said(node.turn, read), read_absent(node.turn, read))
 
 
 def match_words(path: Sequence[Node], gallery: Gallery, read: Read = read_plainly) -> tuple[WordMatch, ...]:

@@ -18,6 +18,7 @@ from viewfinder.search.gallery import Gallery
 from viewfinder.session.facts import COLUMNS, is_told_otherwise
 from viewfinder.session.looks import is_seen, list_looks
 from viewfinder.session.reading import Reading, read_plainly
+from viewfinder.wording.denials import write_denials
 from viewfinder.wording.fact_phrases import NAMED, FactPhrase, Kind, Names, find_fact_phrases, remove_phrases
 from viewfinder.wording.file_names import drop_file_endings
 from viewfinder.wording.framing import says_nothing, take_content
@@ -63,6 +64,7 @@ def _read(text: str, gallery: Gallery, today: date) -> Reading:
     )
     # A word in quotation marks is one that was meant as it was typed; they are no part of the description.
     plain = QUOTED_WORD.sub(lambda found: found[0] if vocabulary.is_known(found[1].lower()) else found[1], plain)
+    plain = write_denials(plain)
     found = find_fact_phrases(plain, today, list_names(gallery))
     # Where no picture is black and white, something in it may be.
     facts = tuple(fact for fact in found if fact.kind != "looks" or is_seen(fact, gallery))

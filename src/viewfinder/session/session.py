@@ -41,7 +41,7 @@ from viewfinder.processors import use_one_blas_thread
 from viewfinder.query import Operation
 from viewfinder.questioners import Questioner, QuestionerChoice, find_questioner
 from viewfinder.questioners.base import check_question
-from viewfinder.retrievers import AnsweringRetriever, Retriever
+from viewfinder.retrievers import AnsweringRetriever, Retriever, RevisingRetriever
 from viewfinder.retrievers.replies import check_query, check_reads, check_state
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.hits import Hit, Hits
@@ -547,7 +547,8 @@ class Session(TurnMethods):
         state = self._begun if state is None else state
         for later in reversed(ahead):
             stop_if_asked()
-            if not is_evidence_alone(later.turn, gallery, read):
+            is_evidence = is_evidence_alone(later.turn, gallery, read)
+            if not is_evidence or isinstance(self._retriever, RevisingRetriever):
                 try:
                     resolved = resolve_turn(conversation, later, gallery, self._find_image, self._reads, read)
                 except BadInput as error:
@@ -556,7 +557,10 @@ class Session(TurnMethods):
                     # It was taken when it was said, but what it named has gone since; the rest counts without it.
                     lost[later.number] = f"drop: turn {later.number}: {error}"
                     continue
-                state = check_state(self._retriever, self._retriever.step(state, resolved), "step")
+                if not is_evidence:
+                    state = check_state(self._retriever, self._retriever.step(state, resolved), "step")
+                elif isinstance(self._retriever, RevisingRetriever) and resolved.revise is not None:
+                    state = check_state(self._retriever, self._retriever.take_back(state, resolved), "take_back")
             if not lost:  # a memoised state would hide the loss
                 self._memo.put((*key, later.key), state)
         return state

@@ -20,8 +20,9 @@ from viewfinder.wording.patterns import compile_late
 from viewfinder.wording.replies import is_dont_know
 
 Kind = Literal[
-    "pick", "other", "middle", "which", "reject", "accept", "undo", "redo", "restart", "more", "skip", "nothing"
-]
+    "pick", "other", "middle", "which", "reject", "accept", "undo", "redo", "restart", "results", "turn", "more",
+    "skip", "nothing",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,8 @@ class Act:
     `places` are those of the pictures on the screen, from 1, -1 for the last; without any, all of them are rejected,
     or the one that was spoken of last is picked. `but` is how the wanted picture differs from the one that is picked.
     A picture is also picked as the "other" of two, the "middle" one, or in words that do not say "which": "the one on
-    the left", "both of them". `turns` is how many are taken back.
+    the left", "both of them". `turns` is how many are taken back. Who goes back to "the first results" means those of
+    the turn at that place among the turns that count, -1 for the one before; who goes back to "turn 3" its number.
     """
 
     kind: Kind
@@ -61,6 +63,8 @@ _PHRASES: dict[Kind, frozenset[str]] = {
         start over|start again|start anew|start from scratch|let's start over|let's start again|begin again|restart
         |reset|new search|clear|clear all|clear everything|from the beginning|start again from scratch
         |start over from scratch|start all over|start all over again|begin from scratch|let's start from scratch
+        |lets start over|lets start again|start fresh|start afresh|forget everything|forget all that|forget all of that
+        |forget all of it
         |start from the beginning|start again from the beginning|start a new search|go back to the start
         |go back to the beginning|go to the start|back to the start|back to the beginning|from scratch
     """),
@@ -91,7 +95,9 @@ _PHRASES: dict[Kind, frozenset[str]] = {
         |not like this|not like these|not at all like that|not at all|these are wrong|these are all wrong
         |these are not it|these aren't it|these aren't right
         |those are wrong|they are wrong|they're wrong|this is wrong|this is not it|that is not it|i don't see it
-        |i don't find it|i can't see it|something else|something different|try again|others|different ones
+        |i don't find it|i can't see it|you got it wrong|you got that wrong|wrong ones|the wrong ones|all the wrong ones
+        |not what i was looking for|not what i asked for|not what i said|not what i had in mind|that's not what i said
+        |something else|something different|try again|others|different ones
     """),
     "which": _list_phrases("""
         both|both of them|both of these|both of those|both ones|both pictures|both photos|all of them|all of these
@@ -147,18 +153,20 @@ _THIS = rf"(?:this|that|it|these|those|them)(?: {_PICTURE})?|the last(?: one)?"
 _BUT = r"(?: ?[,;-]? ?(?P<how>but|only|just|except|with|without|in|and) (?P<but>.+))?"
 _LEAD = r"(?:i (?:think|guess|mean) )?(?:maybe |perhaps |rather )?"
 _SORT = (
-    r"(?:show |show me |find |find me |give me )?(?:some |a few )?"
+    r"(?:show |show me |find |find me |give me |see |get |have )?(?:some |a few |any )?"
     r"(?:more|others?|ones?|something|similar|another|pictures|photos)"
 )
 _LIKING = (
     r"(?:(?:i |i'd |i would |i'll )?(?:like|love|prefer|take|choose|pick|want|go with|go on with|go on from|go from|"
     r"meant|mean|select)"
     rf"|{_SORT}(?: ones?| pictures| photos)? (?:like|similar to|as|along the lines of)"
+    r"|(?:the |exactly the |just the )?same as|(?:exactly|just) like"
     r"|similar to|almost|nearly|close to|closest is|closer to|it's|it is|it's like|it's more like) "
 )
 _CLOSE = (
     r"(?:is|was|are|were|looks?|seems|comes?) (?:(?:the|very|quite|pretty|really|already|almost|nearly|just about) )*"
-    r"(?:close|closest|right|good|best|it|better|similar|there|perfect|(?:closest |best )?(?:one|match))"
+    r"(?:close|closest|right|good|best|it|better|similar|there|perfect|nice|great|fine|ok|okay|lovely|"
+    r"(?:closest |best )?(?:one|match))"
 )
 _IS_CLOSE = rf"(?: {_CLOSE})?"
 
@@ -173,7 +181,7 @@ _ON_SIDE = rf"(?:(?:on|at|in|to) the )(?:far |very )?{_SIDE}(?:[ -]?{_SIDE})?(?:
 _WHICH = compile_late(
     rf"{_LEAD}(?:{_LIKING})?(?:(?:the|that|this) )?(?:{_PICTURE} {_ON_SIDE}"
     rf"|(?:{_SIDE}[ -]{_SIDE}|left|right|far left|far right|rightmost|leftmost|upper|lower|left-hand|right-hand) "
-    rf"{_PICTURE}|(?:top|bottom|upper|lower)[ -](?:left|right)){_IS_CLOSE}"
+    rf"{_PICTURE}|(?:top|bottom|upper|lower)[ -](?:left|right)){_IS_CLOSE}(?: ?,? but .+)?"
 )
 _OTHER = compile_late(rf"{_LEAD}(?:{_LIKING})?the other(?: {_PICTURE})?{_IS_CLOSE}{_BUT}")
 _MIDDLE = compile_late(rf"{_LEAD}(?:{_LIKING})?the (?:middle|central) {_PICTURE}{_IS_CLOSE}{_BUT}")
@@ -187,12 +195,37 @@ _ASKING = compile_late(
     r"|i would like to) )+(?=\w)"
 )
 _REJECT = compile_late(
-    r"(?:not|reject|remove|without|drop|hide|except|leave out|forget|(?:i )?(?:don't|do not) (?:want|like|mean)) "
+    r"(?:not|reject|remove|without|drop|hide|except|leave out|forget|(?:anything|all|everything) (?:but|except)"
+    r"|(?:i )?(?:don't|do not) (?:want|like|mean)) "
     rf"{_PLACES}"
 )
+_MEANT = r"what i(?:'m| am| was)? (?:want|need|meant|mean|said|asked for|looking for|after|had in mind)"
+_RIGHT = rf"(?:really |quite |at all )*(?:right|good|it|correct|close|great|useful|{_MEANT}|the (?:right )?ones?)"
+_THESE = rf"(?:these|those|them|this|that|it|they)(?: {_PICTURE})?"
+_REJECT_ALL = compile_late(
+    rf"(?:none|neither|not one|not any) of {_THESE}"
+    rf" (?:(?:is|are|was|were|looks?|seems?) {_RIGHT}|works?|fits?|match(?:es)?)"
+    r"|i (?:don't|do not|dont|didn't|did not) (?:really )?(?:like|want|mean|need)"
+    rf" (?:any (?:of )?|all (?:of )?)?{_THESE}"
+    rf"|i hate (?:all (?:of )?)?{_THESE}"
+    rf"|{_THESE}(?: (?:is|are|was|were)n't| (?:is|are|was|were) not|'s not|'re not) {_RIGHT}"
+)
+_RESULTS = r"(?:ones|results?|pictures|photos|pics|images|hits|search|searches|page|query)"
+_BEFORE = rf"(?:previous|earlier|last) {_RESULTS}|(?:ones|results|pictures|photos|search) (?:from )?before"
+_NTH = rf"(?P<nth>{'|'.join(name for name, place in _ORDINALS.items() if place > 0)}) {_RESULTS}"
+_BACK_TO = compile_late(
+    r"(?:(?:go|get|take me|bring me|bring us|let's go|lets go) )?back to (?:the )?(?:very )?"
+    rf"(?:{_NTH}|{_BEFORE}|what (?:we|i|you) had(?: before| earlier)?|how it was(?: before)?)"
+    rf"|(?:show |show me |give me |see )?the (?:{_BEFORE})"
+)
+_AGAIN = compile_late(rf"(?:show |show me |give me |see )?the (?:very )?{_NTH} (?:again|back)(?: please)?")
+"""Without "again", the first pictures are those that are shown now."""
+
+_TO_TURN = compile_late(r"(?:(?:go|take me|get) )?back to (?:turn|step) (?:number )?#?(?P<number>\d{1,3})")
 _IS_WRONG = compile_late(rf"{_PLACES} (?:is|are|was|were) (?:wrong|not (?:it|right|the one|what i (?:want|meant)))")
 _PATTERNS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
-    ("reject", _REJECT), ("reject", _IS_WRONG), ("undo", _BACK), ("which", _WHICH), ("other", _OTHER),
+    ("reject", _REJECT), ("reject", _IS_WRONG), ("reject", _REJECT_ALL), ("undo", _BACK), ("results", _BACK_TO),
+    ("turn", _TO_TURN), ("which", _WHICH), ("other", _OTHER),
     ("middle", _MIDDLE), ("pick", _PICK), ("pick", _PICK_THIS),
 )  # fmt: skip
 """The first that fits a whole sentence counts."""
@@ -200,6 +233,7 @@ _PATTERNS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
 _POINTING = (
     *_ORDINALS, *_CARDINALS, *["this", "that", "it", "these", "those", "them", "other", "central", "back", "undo"],
     *["top", "bottom", "upper", "lower", "left", "right", "middle", "centre", "center"],
+    *["previous", "earlier", "before", "ones", "results", "they"],
     *(f"{what}{number}" for what in _NUMBERED.split("|") for number in _CARDINALS),  # "number six", without the blank
 )  # fmt: skip
 """Each of the patterns takes a digit, or a word that begins with one of these: where there is none, they need not be
@@ -233,8 +267,15 @@ def read_act(text: str) -> Act | None:
     # "Ok, the second one", "no, not the first": the rest is what counts.
     while (opened := re.match(r"(\w+)[,.!;… ]+(?=\S)", plain)) and opened[1] in _YES | _NO:
         plain = plain[opened.end() :]
-    if not any(map(_points, _PIECES.findall(plain))):
-        return None
+        if _find_phrase(plain, plain) == "reject":
+            return Act("reject")
+    return _match_patterns(whole, plain) if any(map(_points, _PIECES.findall(plain))) else None
+
+
+def _match_patterns(whole: str, plain: str) -> Act | None:
+    """The act of the first pattern that a sentence is, with or without its courtesies; None: it is none."""
+    if (found := _AGAIN.fullmatch(_ASKING.sub("", whole))) is not None:
+        return _make_act("results", found.groupdict())
     for kind, pattern in _PATTERNS:
         if (found := pattern.fullmatch(plain)) is not None:
             return _make_act(kind, found.groupdict())
@@ -258,6 +299,8 @@ def _find_phrase(whole: str, plain: str) -> Kind | None:
 
 def _make_act(kind: Kind, said: Mapping[str, str | None]) -> Act:
     """The act of a kind with what the named groups of its pattern hold."""
+    if kind in ("results", "turn"):
+        return Act(kind, (int(said.get("number") or _ORDINALS.get(said.get("nth") or "", -1)),))
     far = said.get("far") or said.get("last") or said.get("twice") or "1"
     return Act(
         kind,

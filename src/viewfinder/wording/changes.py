@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from viewfinder.query import Change
 
 _FILLERS = re.compile(
-    r"^(?:\b(?:in|a|an|the|one|but|it|is|make|colou?r|and|same|this|that|like|similar)\b|,|\s)+"
-    r"|(?:\s|,|\b(?:and|one|ones|in|colou?r|instead|please)\b)+$",
+    r"^(?:\b(?:in|for|a|an|the|one|but|it|is|make|colou?r|and|same|this|that|like|similar)\b|,|\s)+"
+    r"|(?:\s|,|\b(?:and|one|ones|in|for|colou?r|instead|please)\b)+$",
     re.IGNORECASE,
 )
 

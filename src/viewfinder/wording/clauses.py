@@ -6,15 +6,19 @@ import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from viewfinder.wording.denials import write_denials
+
 # A negation extends to the next comma, conjunction or end. "no" and "not" need a noun or colour after them, so
 # "not only", "no doubt" and the like are left alone.
 _NEGATION = re.compile(
-    r"(?:,?\s*\b(?:but|and|or)\b)?,?\s*(?:\b(?:it|there|they)\s+)?"
-    r"\b(?:without|with no|but no|but not|except(?: for)?|no|not|never|there (?:is|are) no|(?:is|are)n't|"
-    r"doesn't have|don't want)\b"
+    r"(?:,?\s*\b(?:but|and|or)\b)?,?\s*"
+    r"(?:\b(?:it|there|they|he|she|that|this|these|those)(?:['’]s|['’]re|\s+(?:is|are|was|were))?\s+)?"
+    r"\b(?:without|with no|but no|but not|except(?: for)?|(?:(?!^)|(?=[^,]*,))(?:instead of|rather than)|no|not|never|"
+    r"(?:is|are|was|were)n['’]t|"
+    r"doesn['’]t have|don['’]t want)\b"
     r"(?!\s+(?:only|just|sure|doubt|more than|less than|matter|idea)\b)"
     r"\s+(?:(?:a|an|any|the)\s+)?(?P<unwanted>[^,.;:!?]+?)"
-    r"(?=\s*(?:[,.;:!?]|\b(?:and|but|with|on|in|at|near|while)\b|$))",
+    r"(?=\s*(?:[,.;:!?]|\b(?:and|but|with|on|in|at|near|while|it['’]s|it\s+(?:is|was))\b|$))",
     re.IGNORECASE,
 )
 
@@ -33,19 +37,27 @@ _NO_NOUN = (
 
 _MARK = r"(?:\s*[,;:.!…]+|\s+[-–—]+(?=\s))"
 
+_IT_IS = r"(?:it|they)(?:['’]s|['’]re|\s+(?:is|was|are|were))"
+
 _CORRECTION = re.compile(
     rf"^\s*{_FILLER}(?:(?:no|nope|nah)(?:{_MARK}|{_NO_NOUN})\s*"
-    rf"|(?:wait|sorry|rather){_MARK}\s*|(?:wait|sorry)\s+(?=(?:no|actually|i\s+mean?t?)\b)"
+    rf"|(?:wait|sorry|rather){_MARK}\s*|(?:wait|sorry)\s+(?=(?:no|actually|i\s+mean?t?|i\s+said|it|it['’]s|they)\b)"
     r"|(?:sorry|rather)\s+(?=(?:a|an|the|in|on|at)\b)"
+    r"|wait\s+(?=an?\s+(?!(?:minute|moment|second|sec|bit|while|little)\b))"
     r"|(?:(?:nice|good|great|perfect|lovely|cool|close|almost|like (?:this|that))\b[\s,.!]*)?"
-    r"but\s+(?=(?:in|on|at|i\s+meant)\b)"
-    r"|(?:actually|i\s+(?:meant?|ment))\b\s*[,;:.!]?\s*|(?<=\bwait )no\s+)+(?=\S)",
+    rf"but\s+(?=(?:in|on|at|i\s+meant|{_IT_IS})\b)"
+    r"|(?:actually|i\s+(?:meant?|ment|said))\b\s*[,;:.!]?\s*|(?<=\bwait )no\s+"
+    rf"|(?:{_IT_IS}\s+actually|it\s+(?:should|must)\s+(?:be|have\s+been))\s+"
+    r"|(?:(?:can|could)\s+you\s+|please\s+)?(?:make|change)\s+(?:it|that|them)\s+(?:(?:to|into)\s+)?)+(?=\S)",
     re.IGNORECASE,
 )
-"""What opens a correction: "no, ...", "wait, no, ...", "sorry, I meant ...", "nice, but in ..."."""
+"""What opens a correction: "no, ...", "wait, no, ...", "sorry, I meant ...", "nice, but in ...", "make it ..."."""
 
-_INSTEAD = re.compile(r"(?<=\w),?\s+instead[\s.!]*$", re.IGNORECASE)
-"""What ends one: "in the snow instead"."""
+_IT_WAS = re.compile(rf"^{_IT_IS}\s+(?=\S)", re.IGNORECASE)
+"""What leads from there to what is wanted: "close, but it was a cat"."""
+
+_INSTEAD = re.compile(r"(?<=\w),?\s+(?:instead|actually|i\s+meant?)[\s.!]*$", re.IGNORECASE)
+"""What ends one: "in the snow instead", "in the snow, I mean"."""
 
 
 @dataclass(frozen=True)
@@ -63,12 +75,14 @@ def split_clauses(text: str) -> Clauses:
     >>> split_clauses("a dog on the grass without a collar, no people")
     Clauses(wanted='a dog on the grass', unwanted=('collar', 'people'))
     """
-    text = _INSTEAD.sub("", _CORRECTION.sub("", text))
+    said = _CORRECTION.sub("", text)
+    text = write_denials(_INSTEAD.sub("", said if said == text else _IT_WAS.sub("", said)))
     unwanted = tuple(match["unwanted"].strip() for match in _NEGATION.finditer(text))
     if not unwanted:
         return Clauses(text.strip())
     wanted = re.sub(r"\s+", " ", _NEGATION.sub(" ", text)).strip(" ,;.:!?")
     wanted = re.sub(r"^(?:,\s*)?(?:but|and|or)\s+|\s+(?:but|and|or)$", "", wanted)
+    wanted = _IT_WAS.sub("", wanted)
     return Clauses(wanted, unwanted)
 
 
@@ -79,6 +93,22 @@ def is_correction(text: str) -> bool:
     [True, True, True, False]
     """
     return _CORRECTION.match(text) is not None or _INSTEAD.search(text) is not None
+
+
+_REPLACES = re.compile(
+    rf"^\s*{_FILLER}(?:(?:oh|sorry|wait)\b[\s,.!]*)*(?:(?:no|nope|nah)(?:{_MARK}|{_NO_NOUN})|i\s+(?:meant|ment)\b"
+    r"|(?:(?:can|could)\s+you\s+|please\s+)?(?:make|change)\s+(?:it|that)\b)",
+    re.IGNORECASE,
+)
+
+
+def is_replacement(text: str) -> bool:
+    """Whether a correction says that what was described is something else: "actually" and "wait" may only add.
+
+    >>> [is_replacement(text) for text in ("no, a cat", "I meant a cat", "a cat instead", "actually, a cat", "a cat")]
+    [True, True, True, False, False]
+    """
+    return _REPLACES.match(text) is not None or re.search(r"\binstead[\s.!]*$", text, re.IGNORECASE) is not None
 
 
 @lru_cache(maxsize=16_384)

@@ -90,7 +90,7 @@ _NOBODY = re.compile(
 _LEAD = re.compile(rf"(?<![\w-]){_NONE} (?:other |visible |real )?", re.IGNORECASE)
 _AFTER_THING = re.compile(
     r"(?: (?:in (?:it|them|the (?:picture|photo|frame|shot|image))|there|around|visible|at all|in sight))?"
-    r"(?=[ ,.;:!?]*(?:$|[,.;:!?]|(?:and|but|or|nor|with|without|on|in|at|near|while|only|just)\b))",
+    r"(?=[ ,.;:!?]*(?:$|[,.;:!?]|(?:and|but|or|nor|with|without|on|in|at|near|while|only|just|please|thanks)\b))",
     re.IGNORECASE,
 )
 

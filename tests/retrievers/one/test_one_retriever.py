@@ -145,6 +145,21 @@ def test_among_products_words_that_pick_a_picture_and_want_nothing_are_heard_by_
     assert list_read(ask(make_one("scenes"), said)) != list_read(ask(make_one("scenes"), plain))
 
 
+@pytest.mark.parametrize(
+    ("turns", "heard"),
+    [
+        ((Say("red"), Say("green, not red")), (Say("green"),)),
+        ((Say("red"), Say("green"), Like("p003", "but not red")), (Say("green"), Like("p003"))),
+        ((Say("red"), Say("green"), Say("not red")), (Say("green"),)),
+    ],
+)
+def test_among_products_the_others_begin_anew_with_what_holds_where_something_is_taken_back(
+    turns: tuple[Turn, ...], heard: tuple[Turn, ...]
+) -> None:
+    taken, plain = (list_read(ask(make_one("products"), said)) for said in (turns, heard))
+    assert [read[1:] for read in taken] == [read[1:] for read in plain]
+
+
 class AlwaysBlue(TurnNetwork):
     """A network that wants what is blue, whatever is said."""
 

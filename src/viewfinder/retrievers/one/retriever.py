@@ -122,17 +122,28 @@ class One:
             return replace(state, composer=composer)
         heard = leave_wanted(turn) if self.finds_more_in(collection) else turn.turn
         ruled_out = state.ruled_out if heard is turn.turn else state.ruled_out | {turn.number}
-        if heard is None:
+        # Who only adds goes on looking for what is ruled out: they begin anew with what still holds.
+        anew = heard is not turn.turn and takes_back(turn, state.composer)
+        to_hear = (*(map(Say, list_left(turn, state.composer)) if anew else ()), *(() if heard is None else (heard,)))
+        if not (anew or to_hear):
             return replace(state, composer=composer, ruled_out=ruled_out)
-        others = {
-            name: one.step(
-                state.others[name] if name in state.others else one.begin(), _look_up(turn, heard, one.reads)
-            )
-            for name, one in zip(names, map(self._other, names), strict=True)
-        }
-        turns = (*state.turns, heard)
+        if anew:
+            state = replace(state, others={}, turns=(), heard=None, picks=())
+        others = dict(state.others)
+        for name, one in zip(names, map(self._other, names), strict=True):
+            for said in to_hear:
+                others[name] = one.step(
+                    others[name] if name in others else one.begin(), _look_up(turn, said, one.reads)
+                )
+        turns = (*state.turns, *to_hear)
+        if heard is None:
+            return replace(state, composer=composer, others=others, turns=turns, ruled_out=ruled_out)
         state = OneState(composer, others, turns, turn.number, collection, picks=state.picks, ruled_out=ruled_out)
         return self._hear(state, turn) if reads_picks else state
+
+    def take_back(self, state: OneState, turn: ResolvedTurn) -> OneState:
+        """The state in which the composer has taken back what this turn says is not there; the others only add."""
+        return replace(state, composer=self._composer.take_back(state.composer, turn))
 
     def _reads_picks(self, collection: Collection) -> bool:
         """Whether the turn network has learnt from pictures like these, by the same encoder: so has one that is given.
@@ -201,13 +212,29 @@ def leave_wanted(turn: ResolvedTurn) -> Turn | None:
     return said
 
 
+def takes_back(turn: ResolvedTurn, before: ComposerState) -> bool:
+    """Whether a turn takes back anything that was described, or asked for with a picture, before it."""
+    if turn.revise is None:
+        return False
+    wanted = (part.label for part in before.parts if part.kind in ("words", "contrast") and part.weight > 0)
+    return any(turn.revise(label) != label for label in wanted)
+
+
+def list_left(turn: ResolvedTurn, before: ComposerState) -> tuple[str, ...]:
+    """The descriptions before a turn, as they still hold."""
+    assert turn.revise is not None
+    said = (turn.revise(part.label) for part in before.parts if part.kind == "words" and part.weight > 0)
+    return tuple(filter(None, said))
+
+
 def _look_up(turn: ResolvedTurn, heard: Turn, reads: Reads) -> ResolvedTurn:
     """The turn as another system reads it, of which only so much is heard."""
     assert turn.look_up_for is not None
     found = turn.look_up_for(reads)
     if heard is turn.turn or not isinstance(heard, Say | Like | Show):
         return found
-    return replace(found, turn=heard, text=heard.text, changes=())
+    pictures = () if isinstance(heard, Say) else found.pictures
+    return replace(found, turn=heard, text=heard.text, pictures=pictures, changes=())
 
 
 def load(checkpoint: Path | None, load_other: Load) -> One:
