@@ -7,6 +7,9 @@ the snow"), or by a result that is picked with words ("like this, but in the sno
 which the captions of at least five photographs name the thing. A figure is the share of the first ten results whose
 captions name the thing and the new place; of fewer than ten such photographs, the share of those. `adds` is a composer
 that keeps all that was said, as it did before it was told what a turn takes back.
+
+`denials` are of somebody who only takes back ("I don't want grass"): the share of results whose captions name the thing
+and not that place, before it is said and after.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ from quality import estimate_interval
 from viewfinder.query import ResolvedTurn
 from viewfinder.retrievers import Composer
 from viewfinder.retrievers.composer import ComposerState
+from viewfinder.search.gallery import Gallery
 from viewfinder.search.hits import Hits
 from viewfinder.session.session import Session
 from viewfinder.users import AnnotatedPhotos, read_photo_notes
@@ -56,11 +60,23 @@ WAYS: dict[str, Way] = {
     '"sorry, I meant in the snow"': lambda chat, thing, before, after: say_both(
         chat, f"{thing} {before}", f"sorry, I meant {after}"
     ),
+    **{
+        f'"{words.format("in the snow")}"': lambda chat, thing, before, after, words=words: say_both(
+            chat, f"{thing} {before}", words.format(after)
+        )
+        for words in ("wait it was {}", "close but it was {}", "make it {}", "{} actually")
+    },
     '"like this, but in the snow"': pick_but,
     '"in the snow", without a word of correction': lambda chat, thing, before, after: say_both(
         chat, f"{thing} {before}", after
     ),
 }
+
+DENIALS = (
+    "not {place}", "it wasn't {place}", "no {what}", "I don't want {what}", "there wasn't any {what}",
+    "forget the {what}",
+)  # fmt: skip
+"""What is said after "a dog on the grass" by who does not want "grass"."""
 
 
 class AddsOnly(Composer):
@@ -71,6 +87,11 @@ class AddsOnly(Composer):
     def step(self, state: ComposerState, turn: ResolvedTurn) -> ComposerState:
         """As `Composer.step`, of a turn that adds."""
         return super().step(state, replace(turn, revise=None))
+
+    def take_back(self, state: ComposerState, turn: ResolvedTurn) -> ComposerState:
+        """The state as it is."""
+        del turn
+        return state
 
 
 def main() -> None:
@@ -93,7 +114,16 @@ def main() -> None:
         gained = [one - other for one, other in zip(shares["revises"], shares["adds"], strict=True)]
         found[name] = {kind: estimate_interval(values) for kind, values in (*shares.items(), ("gain", gained))}
         print(name, found[name], flush=True)
-    results = {"part": given.part, "pictures": len(gallery), "stories": len(stories), "ways": found}
+    denied = {}
+    for words in DENIALS:
+        pairs = [measure_denial(Session(gallery, Composer(), None), words, *it) for it in list_denied(notes, gallery)]
+        before, after = map(list, zip(*pairs, strict=True))
+        gained = [then - first for first, then in pairs]
+        denied[words.format(place="on the grass", what="grass")] = {
+            kind: estimate_interval(values) for kind, values in (("before", before), ("after", after), ("gain", gained))
+        }
+        print(words, denied, flush=True)
+    results = {"part": given.part, "pictures": len(gallery), "stories": len(stories), "ways": found, "denials": denied}
     write_json(given.out, results | {"machine": describe_host()})
 
 
@@ -115,6 +145,23 @@ def list_stories(notes: AnnotatedPhotos, ids: Sequence[str]) -> list[Story]:
         for after in PLACES
         if before != after and min(len(shown[thing, before]), len(shown[thing, after])) >= MIN_PHOTOGRAPHS
     ]
+
+
+def list_denied(notes: AnnotatedPhotos, gallery: Gallery) -> Iterable[tuple[str, str, frozenset[str]]]:
+    """Things, places where enough photographs show them, and the photographs that show them without that place."""
+    ids = gallery.snapshot.ids
+    for thing, words in THINGS.items():
+        for place, at in PLACES.items():
+            there = frozenset(name_both(notes, ids, words, at))
+            if len(there) >= MIN_PHOTOGRAPHS:
+                yield thing, place, frozenset(name_both(notes, ids, words)) - there
+
+
+def measure_denial(chat: Session, words: str, thing: str, place: str, wanted: frozenset[str]) -> tuple[float, float]:
+    """The share of the first ten results that are wanted, before a place is denied in such words, and after."""
+    before = chat.say(f"{thing} {place}")
+    after = chat.say(words.format(place=place, what=place.rpartition(" ")[2]))
+    return sum(hit.id in wanted for hit in before) / len(before), sum(hit.id in wanted for hit in after) / len(after)
 
 
 def name_both(notes: AnnotatedPhotos, ids: Iterable[str], *words: Sequence[str]) -> Iterable[str]:

@@ -31,13 +31,18 @@ def conversation_parts(found: dict[str, Any]) -> dict[str, list[str]]:
 
 
 def minds_parts(found: dict[str, Any]) -> dict[str, list[str]]:
-    """The table of `changing_minds.py`: one row a way to say it."""
+    """The tables of `changing_minds.py`: one row a way to say it."""
     rows = [
         [way, *(format_spread(one[kind]) for kind in ("adds", "revises", "gain"))] for way, one in found["ways"].items()
     ]
     head = ['said after "a dog on the grass"', "adds, as before", "takes back", "difference"]
     stories = f"{found['stories']} stories among {found['pictures']:,} photographs. {machine_line(found['machine'])}"
-    return {"minds": [*format_table(head, rows), "", stories]}
+    denied = [
+        [f'"{words}"', *(format_spread(one[kind]) for kind in ("before", "after", "gain"))]
+        for words, one in found["denials"].items()
+    ]
+    denials = format_table(['said after "a dog on the grass"', "before", "after", "difference"], denied)
+    return {"minds": [*format_table(head, rows), "", stories], "denials": denials}
 
 
 def aims_table(styles: dict[str, Any], absent: dict[str, Any]) -> list[str]:
