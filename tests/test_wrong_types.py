@@ -148,7 +148,24 @@ def test_paths_and_pictures_that_are_none_are_refused(library: Library, value: A
 
 
 @pytest.mark.parametrize(
-    "folder", [None, 3, b"x", [], "", "\0", "x" * 5000, "~nobody-at-all/x", "/proc/1/mem/x", "/dev/null", 1.5, object()]
+    "folder",
+    [
+        None,
+        3,
+        b"x",
+        [],
+        "",
+        "new\nline",
+        "caf\udce9",
+        "\x7f/x",
+        "\0",
+        "x" * 5000,
+        "~nobody-at-all/x",
+        "/proc/1/mem/x",
+        "/dev/null",
+        1.5,
+        object(),
+    ],
 )
 def test_a_folder_that_can_be_none_is_refused(folder: Any) -> None:
     with pytest.raises(ViewfinderError) as refused:
@@ -216,3 +233,30 @@ def test_names_of_columns_that_are_no_text_are_mended_as_values_are(library: Lib
     library.add(catalogue=[{"file": first.id, "a\ud800": "b\ud800"}])
     assert library[first.id].attributes == {"a?": ("b?",)}
     assert len(library.to_arrow()) == 6
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda it: it.show("a\nb"),
+        lambda it: it.remove("a\nb"),
+        lambda it: it.add("a\nb"),
+        lambda it: it.tune(captions="a\nb"),
+        lambda it: it.chat(checkpoint="a\r\nb", retriever="chatir"),
+    ],
+)
+def test_an_error_is_one_line_even_if_the_name_in_it_is_two(
+    library: Library, call: Callable[[Library], object]
+) -> None:
+    with pytest.raises(ViewfinderError, match=r"a b\b") as refused:
+        call(library)
+    assert len(str(refused.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize("name", ["new\nline", "caf\udce9"])
+def test_a_folder_in_which_no_tables_can_lie_is_left_as_it_was(tmp_path: Path, name: str) -> None:
+    with pytest.raises(BadInput, match="no library can lie there"):
+        viewfinder.open(tmp_path / name / "library")
+    with pytest.raises(BadInput, match="no library can lie there"):
+        Library.open(tmp_path / name / "library")
+    assert not list(tmp_path.iterdir())

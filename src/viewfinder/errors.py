@@ -79,6 +79,9 @@ class ViewfinderError(Exception):
     def __init__(self, *args: object) -> None:
         super().__init__(*(hide_credentials(given) if isinstance(given, str) else given for given in args))
 
+    def __str__(self) -> str:
+        return " ".join(super().__str__().splitlines())  # a file's name may have line breaks, a library's words too
+
 
 class BadInput(ViewfinderError):
     """The request itself is wrong; repeating it unchanged will fail again."""
