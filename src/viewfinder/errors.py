@@ -202,7 +202,7 @@ def check_text(name: str, value: object) -> None:
 def check_names(name: str, value: object) -> tuple[str, ...]:
     """An argument that lists names, of which a text alone is one. Raises BadInput: it is neither."""
     check_type(name, value, str, list, tuple)
-    names = (value,) if isinstance(value, str) else tuple(value)  # type: ignore[call-overload]
+    names = tuple(value) if isinstance(value, list | tuple) else (value,)
     for one in names:
         check_type(f"a name of {name}", one, str)
     return names
