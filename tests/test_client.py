@@ -468,10 +468,22 @@ def test_albums_marks_and_files_of_a_server(remote: RemoteLibrary, library: Libr
     assert table.splitlines() == ["name,top", f"{file.name},{library[one].attributes['top'][0]}"]
     with pytest.raises(UnknownName):
         remote.export(tmp_path / "none.csv", [one], kind="csv", fields=["nonsense"])
+    alone = remote.export(tmp_path / "alone.csv", [one], kind="csv", fields="top").read_text("utf-8-sig")
+    assert alone.splitlines()[0] == "top"
+    for wrong in (3, [3]):
+        with pytest.raises(BadInput, match=": str"):
+            remote.export(tmp_path / "none.csv", [one], kind="csv", fields=wrong)  # type: ignore[arg-type]
+        with pytest.raises(BadInput, match=": str"):
+            remote.find("red", fields=wrong)  # type: ignore[arg-type]
     remote.delete_album(album)
     with pytest.raises(UnknownName):
         remote.album_pictures(album)
-    assert remote.albums() == [] and {it.name for it in tmp_path.iterdir()} == {"all.csv", "all.zip", file.name}
+    assert remote.albums() == [] and {it.name for it in tmp_path.iterdir()} == {
+        "all.csv",
+        "alone.csv",
+        "all.zip",
+        file.name,
+    }
 
 
 def test_columns_and_an_order_are_asked_for_as_here(library: Library, remote: RemoteLibrary) -> None:

@@ -47,6 +47,19 @@ def test_a_catalogue_may_be_rows_of_ones_own_that_name_files_and_ids(
     assert library.find("a", where={"price": "10..20"})[0].id == first.id
 
 
+@pytest.mark.parametrize("table", ["image,caption\n", "image,caption\nx.jpg,\n", "file,caption\n", None])
+def test_a_table_of_captions_without_any_is_said_to_have_no_rows_whatever_its_columns(
+    filled: tuple[Library, list[TinyPicture]], tmp_path: Path, table: str | None
+) -> None:
+    library, _ = filled
+    file = tmp_path / "said.csv"  # "captions.csv" is never read as that of a published set
+    if table is not None:
+        file.write_text(table)
+    report = library.add(captions=[] if table is None else file)
+    assert report.notes[-1].endswith(": it has no rows")
+    assert report.described == 0
+
+
 def test_what_a_catalogue_no_longer_says_of_a_picture_is_gone(filled: tuple[Library, list[TinyPicture]]) -> None:
     library, drawn = filled
     one, other, third = (picture.path.name for picture in drawn[:3])

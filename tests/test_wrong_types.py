@@ -71,7 +71,7 @@ SESSION: dict[str, tuple[str, ...]] = {
     "attributes_of": ("picture",),
 }
 LIBRARY: dict[str, tuple[str, ...]] = {
-    "find": ("text", "n", "like", "where", "without"),
+    "find": ("text", "n", "like", "where", "without", "fields", "sort"),
     "chat": ("retriever", "questioner", "checkpoint", "n", "where", "conversation", "picture_bias"),
     "tune": ("captions", "catalogue"),
     "add": ("captions", "catalogue", "workers"),
@@ -81,6 +81,9 @@ SOUND: dict[str, Any] = {
     "attributes": None, "n": 3,
 }  # fmt: skip
 """What the other arguments are, where a method needs them."""
+
+HALF = "caf\udce9"
+"""Words that are not UTF-8, as Python has them from a command line."""
 
 PATIENT = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -145,7 +148,24 @@ def test_paths_and_pictures_that_are_none_are_refused(library: Library, value: A
 
 
 @pytest.mark.parametrize(
-    "folder", [None, 3, b"x", [], "\0", "x" * 5000, "~nobody-at-all/x", "/proc/1/mem/x", "/dev/null", 1.5, object()]
+    "folder",
+    [
+        None,
+        3,
+        b"x",
+        [],
+        "",
+        "new\nline",
+        "caf\udce9",
+        "\x7f/x",
+        "\0",
+        "x" * 5000,
+        "~nobody-at-all/x",
+        "/proc/1/mem/x",
+        "/dev/null",
+        1.5,
+        object(),
+    ],
 )
 def test_a_folder_that_can_be_none_is_refused(folder: Any) -> None:
     with pytest.raises(ViewfinderError) as refused:
@@ -166,6 +186,19 @@ def test_a_folder_that_can_be_none_is_refused(folder: Any) -> None:
             lambda it: it.find(like=np.zeros((4, 4))),
             r"an array of an image has uint8 .*; this one has float64 \(4, 4\)",
         ),
+        (lambda it: it.find("red", fields=3), "fields: str or list or tuple is needed, this is int"),
+        (lambda it: it.find("red", fields=[3]), "a name of fields: str is needed, this is int"),
+        (lambda it: it.find(HALF), "text has characters that are no text"),
+        (lambda it: it.find("red", without=HALF), "without has characters that are no text"),
+        (lambda it: it.chat().say(HALF), "'say' has characters that are no text"),
+        (lambda it: it.chat().like(next(iter(it)), but=HALF), "'but' has characters that are no text"),
+        (lambda it: it.chat().reject(text=HALF), "'text' has characters that are no text"),
+        (lambda it: it.chat().take(Answer(Question("What?"), HALF)), "'answer' has characters that are no text"),
+        (lambda it: it.describe(next(iter(it)), captions=[HALF]), "a caption has characters that are no text"),
+        (lambda it: it.describe(next(iter(it)), attributes={HALF: "a"}), "attributes has characters that are no text"),
+        (lambda it: it.describe(next(iter(it)), attributes={"a": HALF}), "attributes has characters that are no text"),
+        (lambda it: it.add(""), "a path to add: an empty text names no file or folder"),
+        (lambda it: it.tune(captions=""), "captions: an empty text names no file or folder"),
         (lambda it: it.chat(3), "retriever: a name or a retriever is needed, this is int"),
         (lambda it: it.chat().say(3), "'say' must be a text, not 3"),
         (lambda it: it.chat().take("red"), "a turn is Say, Answer, .*, not str"),
@@ -186,3 +219,44 @@ def test_a_turn_number_may_be_one_of_numpys(library: Library) -> None:
     chat.say("red")
     chat.back_to(np.int64(0))  # type: ignore[arg-type]
     assert type(chat.conversation.to_json()["turns"][1]["back_to"]) is int
+
+
+def test_an_empty_text_is_not_the_folder_where_one_stands(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(Path(next(iter(library)).files[0].path).parent)
+    with pytest.raises(BadInput, match="picture: an empty text names no file or folder"):
+        library.remove("")
+    assert len(library) == 6
+
+
+def test_names_of_columns_that_are_no_text_are_mended_as_values_are(library: Library) -> None:
+    first = next(iter(library))
+    library.add(catalogue=[{"file": first.id, "a\ud800": "b\ud800"}])
+    assert library[first.id].attributes == {"a?": ("b?",)}
+    assert len(library.to_arrow()) == 6
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda it: it.show("a\nb"),
+        lambda it: it.remove("a\nb"),
+        lambda it: it.add("a\nb"),
+        lambda it: it.tune(captions="a\nb"),
+        lambda it: it.chat(checkpoint="a\r\nb", retriever="chatir"),
+    ],
+)
+def test_an_error_is_one_line_even_if_the_name_in_it_is_two(
+    library: Library, call: Callable[[Library], object]
+) -> None:
+    with pytest.raises(ViewfinderError, match=r"a b\b") as refused:
+        call(library)
+    assert len(str(refused.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize("name", ["new\nline", "caf\udce9"])
+def test_a_folder_in_which_no_tables_can_lie_is_left_as_it_was(tmp_path: Path, name: str) -> None:
+    with pytest.raises(BadInput, match="no library can lie there"):
+        viewfinder.open(tmp_path / name / "library")
+    with pytest.raises(BadInput, match="no library can lie there"):
+        Library.open(tmp_path / name / "library")
+    assert not list(tmp_path.iterdir())

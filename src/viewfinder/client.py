@@ -34,6 +34,7 @@ from viewfinder.errors import (
     ServerFailed,
     UnknownName,
     ViewfinderError,
+    check_names,
     check_path,
     check_type,
 )
@@ -337,7 +338,7 @@ class RemoteLibrary:
         sort: str = "",
     ) -> Hits:
         """Searches as `Library.find`, with at most 500 results; an image is uploaded, and deleted afterwards."""
-        started = time.perf_counter()
+        started, names = time.perf_counter(), check_names("fields", fields)
         liked = shown = None
         if like is not None:
             if is_known(like, self):
@@ -352,7 +353,7 @@ class RemoteLibrary:
             "where": _check_filters(where),
             "n": n,
         }
-        body |= {"fold": fold} | ({"fields": _list_fields(fields)} if fields else {}) | ({"sort": sort} if sort else {})
+        body |= {"fold": fold} | ({"fields": names} if names else {}) | ({"sort": sort} if sort else {})
         try:
             return _read_hits(self.ask("POST", "/search", body), started)
         finally:
@@ -523,7 +524,7 @@ class RemoteLibrary:
             BadInput: that file is there already; or there is nothing to take along.
             UnknownName: there is no such album or field.
         """
-        asked: dict[str, Any] = {"as": kind, "fields": None if fields is None else list(fields)}
+        asked: dict[str, Any] = {"as": kind, "fields": None if fields is None else check_names("fields", fields)}
         asked |= {"pictures": None if pictures is None else list(map(id_of, pictures))}
         asked |= {"album": None if album is None else _album_id(album)}
         return self._save(
@@ -721,7 +722,7 @@ class RemoteSession(TurnMethods):
         self.id = id
         self.turn = turn
         self.on_conflict: OnConflict = on_conflict
-        wanted = [*(("fields", name) for name in _list_fields(fields)), *([("sort", sort)] if sort else [])]
+        wanted = [*(("fields", name) for name in check_names("fields", fields)), *([("sort", sort)] if sort else [])]
         self._wanted = f"?{urlencode(wanted)}" if wanted else ""
         self.adapters: tuple[str, ...] = ()
         self.answered_with: Answered | None = None
@@ -881,10 +882,6 @@ def _read_row(known: Mapping[str, Any]) -> PictureRow:
         captions=tuple(known["captions"]),
         attributes={name: tuple(values) for name, values in known["attributes"].items()},
     )
-
-
-def _list_fields(fields: Sequence[str]) -> list[str]:
-    return [fields] if isinstance(fields, str) else list(fields)
 
 
 def _check_filters(where: Mapping[str, str] | None) -> dict[str, str]:

@@ -21,6 +21,8 @@ from functools import cached_property
 from numbers import Integral
 from typing import Any
 
+from viewfinder.errors import NO_TEXT, is_text
+
 SCHEMA = "viewfinder/conversation"
 SCHEMA_VERSION = 1
 
@@ -357,6 +359,12 @@ def _check_text(key: str, value: Any) -> str:
     return value
 
 
+def _check_said(key: str, value: Any) -> str:
+    if not is_text(text := _check_text(key, value)):
+        raise ValueError(f"{key!r} {NO_TEXT}")
+    return text
+
+
 def _check_day(value: Any) -> str:
     text = _check_text("on", value)
     if text:
@@ -365,7 +373,7 @@ def _check_day(value: Any) -> str:
 
 
 def _check_wish(key: str, value: Any) -> str:
-    return "" if value is None else _check_text(key, value)
+    return "" if value is None else _check_said(key, value)
 
 
 def _check_number(key: str, value: Any) -> int:
@@ -389,8 +397,8 @@ def _check_words(key: str, value: Any) -> tuple[str, ...] | None:
 
 
 _FIELDS: dict[type[Any], dict[str, tuple[str, Callable[[str, Any], Any]]]] = {
-    Say: {"text": ("say", _check_text)},
-    Answer: {"text": ("answer", _check_text), "question": ("question", lambda _, asked: _read_question(asked))},
+    Say: {"text": ("say", _check_said)},
+    Answer: {"text": ("answer", _check_said), "question": ("question", lambda _, asked: _read_question(asked))},
     Like: {
         "picture": ("like", _check_text),
         "text": ("but", _check_wish),

@@ -79,6 +79,9 @@ class ViewfinderError(Exception):
     def __init__(self, *args: object) -> None:
         super().__init__(*(hide_credentials(given) if isinstance(given, str) else given for given in args))
 
+    def __str__(self) -> str:
+        return " ".join(super().__str__().splitlines())  # a file's name may have line breaks, a library's words too
+
 
 class BadInput(ViewfinderError):
     """The request itself is wrong; repeating it unchanged will fail again."""
@@ -181,11 +184,42 @@ def check_type(name: str, value: object, *kinds: type) -> None:
     raise BadInput(f"{name}: {wanted} is needed, this is {given}")
 
 
+NO_TEXT = "has characters that are no text (bytes that are not UTF-8, or half of a surrogate pair): take them out"
+
+
+def is_text(text: str) -> bool:
+    """Whether a text can be written as UTF-8; Python makes halves of surrogate pairs of bytes that are none."""
+    return text.isascii() or not any("\ud800" <= sign <= "\udfff" for sign in text)
+
+
+def check_text(name: str, value: object) -> None:
+    """Raises BadInput if an argument is no text: networks and tables take none with halves of surrogate pairs."""
+    check_type(name, value, str)
+    if not is_text(str(value)):
+        raise BadInput(f"{name} {NO_TEXT}")
+
+
+def check_names(name: str, value: object) -> tuple[str, ...]:
+    """An argument that lists names, of which a text alone is one. Raises BadInput: it is neither."""
+    check_type(name, value, str, list, tuple)
+    names = tuple(value) if isinstance(value, list | tuple) else (value,)
+    for one in names:
+        check_type(f"a name of {name}", one, str)
+    return names
+
+
+def check_named(name: str, value: object) -> None:
+    """Raises BadInput if the text of a path is empty: it would be the folder where one stands, with all in it."""
+    if value == "":
+        raise BadInput(f"{name}: an empty text names no file or folder; for the one you are in write .")
+
+
 def check_path(name: str, value: object) -> Path:
     """An argument that names a file or folder, existing or not. Raises BadInput: not a path, or not valid here."""
     check_type(name, value, str, os.PathLike)
     path = os.fspath(value)  # type: ignore[call-overload]
     check_type(name, path, str)
+    check_named(name, path)
     try:
         os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):

@@ -30,6 +30,7 @@ from viewfinder.errors import (
     NotALibrary,
     UnknownName,
     check_path,
+    check_text,
     check_type,
 )
 from viewfinder.own_commands import write_command
@@ -284,12 +285,15 @@ class Library:
 
         Raises:
             UnknownName: there is no such picture.
-            BadInput: captions are not texts.
+            BadInput: captions or columns are not texts.
         """
         check_type("captions", captions, list, tuple, type(None))
         check_type("attributes", attributes, Mapping, type(None))
         for caption in captions or ():
-            check_type("a caption", caption, str)
+            check_text("a caption", caption)
+        for name, value in (attributes or {}).items():
+            for text in (name, *to_values(value)):
+                check_text("a value or name of attributes", text)
         with self.store.writing():
             self._refresh_settings()
             row = self[picture]

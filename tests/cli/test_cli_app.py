@@ -65,6 +65,12 @@ def test_every_verb_of_encoders_explains_itself_and_prints_json(verb: str, viewf
     assert (outcome.code, f"viewfinder encoder {verb}" in outcome.out, "--json" in outcome.out) == (0, True, True)
 
 
+def test_encoder_without_what_to_do_is_refused_in_one_line(viewfinder: Run) -> None:
+    outcome = viewfinder("encoder")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.startswith("viewfinder: Missing command; `viewfinder --help`") and outcome.err.count("\n") == 1
+
+
 def test_help_lists_every_verb_in_whole_sentences(viewfinder: Run) -> None:
     outcome = viewfinder("--help")
     assert outcome.code == 0

@@ -81,6 +81,7 @@ def refuse(*question: object, **options: object) -> None:
     ("given", "line"),
     [
         ((), "describe needs a model that you run, as --endpoint"),
+        (("--seconds", "inf"), "'--seconds': Input should be less than or equal to 86400"),
         (("--endpoint", "http://localhost:1/v1"), "--model NAME, or --text-only"),
         (("--text-only", "--model", "m"), "leave --endpoint and --model out"),
         (("--endpoint", "localhost:11434", "--model", "m"), "'localhost:11434' is no endpoint: write it like http"),

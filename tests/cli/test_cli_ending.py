@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -62,3 +64,22 @@ def test_a_traceback_is_shown_to_those_who_ask(
     monkeypatch.setenv("VIEWFINDER_DEBUG", "1")
     report_failure(RuntimeError("oops"), as_json=False)
     assert "RuntimeError: oops\n" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("closed", "told"), [(">&-", ""), ("2>&-", ""), ("<&- >&- 2>&-", ""), ("<&-", "no library")])
+def test_streams_that_the_caller_has_closed_are_no_failure_of_the_program(
+    tmp_path: Path, closed: str, told: str
+) -> None:
+    program = "from viewfinder.cli import main; main()"
+    script = f'exec "$0" -c "{program}" find a dog --library "$1" {closed}'
+    done = subprocess.run(
+        ["sh", "-c", script, sys.executable, str(tmp_path / "nowhere")], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "unforeseen" not in done.stderr and "Traceback" not in done.stderr and told in done.stderr
+
+
+def test_help_goes_nowhere_where_stdout_is_closed() -> None:
+    script = 'exec "$0" -c "from viewfinder.cli import main; main()" --help >&-'
+    done = subprocess.run(["sh", "-c", script, sys.executable], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

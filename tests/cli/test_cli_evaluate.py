@@ -117,7 +117,16 @@ def test_a_user_has_the_manners_it_is_given(viewfinder: Run, world: Path, tmp_pa
 
 @pytest.mark.parametrize(
     ("manner", "said"),
-    [("patience", "write it as key=value"), ("charm=1", "no setting charm"), ("noise=1.5", "noise 1.5")],
+    [
+        ("patience", "write it as key=value"),
+        ("charm=1", "no setting charm"),
+        ("noise=1.5", "noise 1.5"),
+        ("noise=much", "noise: Real is needed, this is str"),
+        ("verbosity=1.5", "verbosity: Integral is needed, this is float"),
+        ("patience=long", "patience: Integral or None is needed, this is str"),
+        ("goes_on=no", "goes_on: bool is needed, this is str"),
+        ("seed=null", "seed: Integral is needed, this is None"),
+    ],
 )
 def test_a_manner_that_makes_no_sense_is_named(
     viewfinder: Run, world: Path, tmp_path: Path, manner: str, said: str
@@ -125,6 +134,23 @@ def test_a_manner_that_makes_no_sense_is_named(
     outcome = evaluated(viewfinder, world, tmp_path / "run", "clip-t", "--user", "oracle", "--manner", manner)
     assert outcome.code == 2
     assert said in outcome.err
+
+
+def test_a_place_where_no_run_can_be_written_is_refused_before_the_work(
+    viewfinder: Run, world: Path, tmp_path: Path
+) -> None:
+    (file := tmp_path / "file").touch()
+    for out in (file, file / "below"):
+        outcome = evaluated(viewfinder, world, out)
+        assert outcome.code == 2
+        assert outcome.err == f"viewfinder: {out}: cannot be written (Not a directory); choose another --out\n"
+
+
+def test_a_folder_that_was_learnt_from_and_is_not_there_is_refused(
+    viewfinder: Run, world: Path, tmp_path: Path
+) -> None:
+    outcome = evaluated(viewfinder, world, tmp_path / "run", "random", "--learnt-from", str(tmp_path / "nowhere"))
+    assert (outcome.code, outcome.err) == (2, f"viewfinder: {tmp_path / 'nowhere'}: no such folder; check the path\n")
 
 
 def test_a_folder_without_data_is_refused(viewfinder: Run, tmp_path: Path) -> None:

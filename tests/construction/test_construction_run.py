@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import threading
 from collections.abc import Callable, Iterator
@@ -220,7 +221,9 @@ def test_files_of_others_and_reviewed_ones_are_left_alone(order: ConstructionOrd
     ("changed", "error", "complaint"),
     [
         (lambda order: replace(order, pipelines=()), UnknownName, "no pipeline is called"),
-        (lambda order: replace(order, threshold=0.99), BadInput, "above the --ceiling of 0.98"),
+        (lambda order: replace(order, threshold=0.99), BadInput, "not below the --ceiling of 0.98"),
+        (lambda order: replace(order, threshold=math.nan), BadInput, "nan: not below the --ceiling of 0.98"),
+        (lambda order: replace(order, ceiling=math.nan), BadInput, "not below the --ceiling of nan"),
         (lambda order: replace(order, out=order.data, gallery=order.data), BadInput, "would be put into the data"),
         (lambda order: replace(order, data=order.data / "nowhere"), BadInput, "no captions here"),
         (lambda order: replace(order, gallery=order.data / "images"), BadInput, "name a model with --captioner"),

@@ -15,7 +15,16 @@ from typing import Annotated
 
 import typer
 
-from viewfinder.cli.ending import FAILED, INTERRUPTED, WRONG_USE, Ending, is_debugging, report_failure, silence_stdout
+from viewfinder.cli.ending import (
+    FAILED,
+    INTERRUPTED,
+    WRONG_USE,
+    Ending,
+    is_debugging,
+    open_closed_streams,
+    report_failure,
+    silence_stdout,
+)
 
 VERBS = {
     "add": "library", "find": "library", "values": "library", "show": "library", "describe": "describe",
@@ -120,6 +129,7 @@ def run(arguments: Sequence[str]) -> int:
 def main() -> None:
     """The entry point of the installed program."""
     ending = Ending()
+    open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # file names may hold any bytes

@@ -13,6 +13,7 @@ import typer
 from viewfinder.cli.ending import FAILED, Interrupts
 from viewfinder.cli.evaluate import parse_style
 from viewfinder.cli.options import (
+    MAX_SECONDS,
     DataOption,
     EncoderOption,
     FeaturesOption,
@@ -129,7 +130,7 @@ def construct(
     features: FeaturesOption = None,
     seed: Annotated[int, option("S", "Of everything that is drawn.")] = 0,
     at_once: Annotated[int, option("N", "Pictures at a time, for an endpoint.", min=1)] = 1,
-    seconds: Annotated[float, option("F", "An answer takes no longer.", min=0.1)] = 60.0,
+    seconds: Annotated[float, option("F", "An answer takes no longer.", min=0.1, max=MAX_SECONDS)] = 60.0,
     as_json: JsonOption = False,
 ) -> int:
     """Make dialogues that lead to a picture.

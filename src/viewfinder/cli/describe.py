@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from viewfinder.cli.ending import FAILED, QUARANTINED, Interrupts
-from viewfinder.cli.options import JsonOption, LibraryOption, open_library, option, parse_conditions
+from viewfinder.cli.options import MAX_SECONDS, JsonOption, LibraryOption, open_library, option, parse_conditions
 from viewfinder.cli.output import count_noun, list_first, print_note, print_result
 from viewfinder.errors import BadInput
 from viewfinder.training.progress import progress_bar
@@ -42,7 +42,7 @@ def describe(
     ] = False,
     side: Annotated[int, option("PIXELS", "The longer side of what is sent.", min=64, max=4096)] = 768,
     at_once: Annotated[int, option("N", "Requests at the same time.", min=1, max=64)] = 1,
-    seconds: Annotated[float, option("S", "How long one answer may take.", min=1.0)] = 120.0,
+    seconds: Annotated[float, option("S", "How long one answer may take.", min=1.0, max=MAX_SECONDS)] = 120.0,
     yes: Annotated[bool, typer.Option("--yes", help="Send pictures to another machine without asking.")] = False,
     library: LibraryOption = None,
     as_json: JsonOption = False,

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from viewfinder.store.encoder_keeper import EncoderInfo
 
 encoder = typer.Typer(
-    name="encoder", help="List, switch, forget and move the encoders of a library.", no_args_is_help=True,
-    rich_markup_mode=None,
+    name="encoder", help="List, switch, forget and move the encoders of a library.", rich_markup_mode=None,
 )  # fmt: skip
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="An encoder, as `encoder list` prints it.")]

@@ -112,6 +112,20 @@ def silence_stdout() -> None:
         pass
 
 
+def open_closed_streams() -> None:
+    """Opens to nowhere what the caller has closed of stdin, stdout and stderr (`>&-`), which Python has as None.
+
+    The first file that is opened would take the place of a closed one, and get what native libraries print.
+    """
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        if getattr(sys, name) is None:
+            try:
+                os.fstat(number)
+            except OSError:
+                os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free: this one
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123 (open to the end)
+
+
 MESSAGE = b"\nviewfinder: finishing this batch, then stopping (Ctrl-C again stops at once)\n"
 
 

@@ -91,7 +91,7 @@ def evaluate(
     from viewfinder.evaluation import evaluate as run
     from viewfinder.evaluation.evaluate import OTHER_PROTOCOLS
     from viewfinder.evaluation.report import ATTENTION, write_caption_page, write_report
-    from viewfinder.evaluation.results import write_measured_run
+    from viewfinder.evaluation.results import check_writable, write_measured_run
 
     notify, options = make_notifier(as_json), parse_style(manner or ())
     make_encoder = partial(encoders.load_encoder, encoder)
@@ -107,6 +107,7 @@ def evaluate(
     asks = (questioner or "").partition("=")[0]
     named = (system, weights, data.resolve().name, user or "", asks)
     folder = out or EVALUATIONS / "-".join(part.replace(":", ".") for part in named if part)
+    check_writable(folder)
     if system == CAPTIONER:  # the one system that finds nothing: what it says is measured
         from viewfinder.evaluation.captioning import caption_pairs
 

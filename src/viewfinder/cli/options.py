@@ -34,6 +34,9 @@ LibraryOption = Annotated[
         envvar="VIEWFINDER_LIBRARY",
     ),
 ]
+MAX_SECONDS = 86_400.0
+"""A day: the longest that one answer of a model is waited for; the system counts to no infinite one."""
+
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 DataOption = Annotated[Path, option("DIR", "The folder of a data set, or of a world.")]
 EncoderOption = Annotated[str, option("NAME|PATH", "What reads pictures and words.")]

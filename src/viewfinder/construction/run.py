@@ -269,6 +269,6 @@ def _check_order(order: setup.ConstructionOrder) -> None:
         raise UnknownName(f"no split is called {order.split!r}; there are: {', '.join(setup.PARTS)}")
     if order.in_place and order.gallery is not None:
         raise BadInput(f"{order.out}: pictures of another gallery would be put into the data; choose another --out")
-    if order.least_likeness > order.ceiling:
+    if not order.least_likeness <= order.ceiling:  # NaN, too, which is on neither side
         threshold = f"--threshold {order.least_likeness}"
-        raise BadInput(f"{threshold}: above the --ceiling of {order.ceiling}, so nothing is left")
+        raise BadInput(f"{threshold}: not below the --ceiling of {order.ceiling}, so nothing is left")

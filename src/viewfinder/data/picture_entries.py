@@ -82,6 +82,8 @@ def read_caption_entries(
     table: Table, finder: PictureFinder, wanted: Sequence[str] = ()
 ) -> tuple[list[PictureEntry], list[Dropped]]:
     """The entries of a table of captions, and the rows that were left out. Raises as `read_catalogue_entries`."""
+    if not table.rows:
+        return [], list(table.dropped)
     caption_at = find_caption_column(table)
     keys_at = tuple(at for at in _choose_keys(table, finder, wanted) if at != caption_at)
     dropped = list(table.dropped)

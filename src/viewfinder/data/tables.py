@@ -271,7 +271,7 @@ def _is_text_like(column: Any) -> bool:
 def _flatten(record: Mapping[str, Any], before: str = "", depth: int = 0) -> Iterator[tuple[str, tuple[str, ...]]]:
     """The values of an object by column; those of an object within it as `outer.inner`."""
     for name, value in record.items():
-        yield from _flatten_value(f"{before}{str(name).strip()}", value, depth)
+        yield from _flatten_value(f"{before}{format_value(str(name))}", value, depth)
 
 
 def _flatten_value(name: str, value: Any, depth: int) -> Iterator[tuple[str, tuple[str, ...]]]:

@@ -12,6 +12,7 @@ import numpy as np
 
 from viewfinder.conversation import Conversation
 from viewfinder.data.dialogues import Dialogue
+from viewfinder.data.files import need_folder
 from viewfinder.data.truth import TRUTH_FILE
 from viewfinder.encoders import Encoder
 from viewfinder.errors import BadInput, UnknownName
@@ -75,6 +76,8 @@ def evaluate(
     retriever = load_system(plan.system, plan.seed, plan.checkpoint)
     if plan.ties not in get_args(Ties):
         raise UnknownName(f"no tie rule is called {plan.ties!r}; there are: {', '.join(get_args(Ties))}")
+    for learnt_from in plan.learnt_from:
+        need_folder(learnt_from)
     user = load_user_of_plan(plan, encoder)
     notify(f"reading {plan.data}")
     tasks = load_tasks(plan)

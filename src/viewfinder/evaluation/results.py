@@ -12,6 +12,7 @@ dialogues, figure by figure, with the probability that a difference is chance al
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import platform
@@ -110,6 +111,19 @@ def describe_machine() -> dict[str, str]:
     }
 
 
+def check_writable(folder: Path) -> None:
+    """Checks that a run can be written into a folder, before the work and without making it; raises as `write_run`."""
+    nearest = next(place for place in (folder, *folder.absolute().parents) if os.path.lexists(place))
+    if not nearest.is_dir():
+        raise _explain_unwritable(folder, os.strerror(errno.ENOTDIR))
+    if not os.access(nearest, os.W_OK):
+        raise _explain_unwritable(folder, os.strerror(errno.EACCES))
+
+
+def _explain_unwritable(place: Path, reason: str | None) -> BadInput:
+    return BadInput(f"{place}: cannot be written ({reason}); choose another --out")
+
+
 def write_run(run: Run) -> None:
     """Writes a run into its folder; the results come last, so that a folder with results is a complete run.
 
@@ -159,7 +173,7 @@ def write_run(run: Run) -> None:
             write_dialogues(run.folder / name, task.dialogues)
         (run.folder / RESULT_FILE).write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     except OSError as error:
-        raise BadInput(f"{run.folder}: cannot be written ({error.strerror}); choose another --out") from error
+        raise _explain_unwritable(run.folder, error.strerror) from error
 
 
 def read_run(folder: Path) -> Run:
@@ -271,7 +285,7 @@ def write_measured_run(measured: MeasuredRun[Any]) -> Path:
     try:
         write_jsonl(file, records)
     except OSError as error:
-        raise BadInput(f"{file}: cannot be written ({error.strerror}); choose another --out") from error
+        raise _explain_unwritable(file, error.strerror) from error
     return file
 
 

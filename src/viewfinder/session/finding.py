@@ -7,7 +7,7 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
-from viewfinder.errors import EmptyQuery, check_type
+from viewfinder.errors import EmptyQuery, check_names, check_text, check_type
 from viewfinder.retrievers import Composer
 from viewfinder.search.columns import add_fields, find_hits, parse_order
 from viewfinder.search.gallery import Gallery
@@ -39,10 +39,10 @@ def find_pictures(
     sort: str,
 ) -> Hits:
     """The search that `Library.find` describes."""
-    check_type("text", text, str)
-    check_type("without", without, str)
+    check_text("text", text)
+    check_text("without", without)
     check_type("sort", sort, str)
-    fields = (fields,) if isinstance(fields, str) else tuple(fields)
+    fields = check_names("fields", fields)
     if not text.strip() and like is None:
         if where and not without.strip():
             return list_by_date(library, where, n, fields, sort)

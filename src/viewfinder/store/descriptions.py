@@ -127,7 +127,8 @@ def read_tables(
             table = _read_published(Path(captions))
         else:
             table = _read_table("captions", captions, keys)
-        find_caption_column(table.table)
+        if table.table.columns:  # only rows tell them, where it is no CSV; without any a note says so
+            find_caption_column(table.table)
         tables.append(table)
     if catalogue is not None:
         tables.append(_read_table("catalogue", catalogue, keys))

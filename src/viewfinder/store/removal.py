@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from viewfinder.errors import BadInput, UnknownName, check_type
+from viewfinder.errors import BadInput, UnknownName, check_named, check_type
 from viewfinder.pictures import absolute_path
 from viewfinder.pictures.thumbnails import SIZES, THUMBNAILS, thumbnail_path
 from viewfinder.store.objects import original_name, parse_url
@@ -29,6 +29,7 @@ class Selection:
         """The selection that rows, ids and paths make; a text is a path if no picture has it as its id."""
         for picture in pictures:
             check_type("picture", picture, PictureRow, str, Path)
+            check_named("picture", picture)
         named = [it.id if isinstance(it, PictureRow) else it for it in pictures]
         ids = frozenset(row.id for row in store.rows_of([it for it in named if isinstance(it, str)]))
         return Selection(ids, frozenset(name_place(it) for it in named if it not in ids))

@@ -26,7 +26,16 @@ import numpy as np
 from filelock import FileLock, Timeout
 from jaxtyping import Float, Float16
 
-from viewfinder.errors import DamagedLibrary, DiskFull, LibraryBusy, LibraryError, NotALibrary, PartFailed
+from viewfinder.errors import (
+    BadInput,
+    DamagedLibrary,
+    DiskFull,
+    LibraryBusy,
+    LibraryError,
+    NotALibrary,
+    PartFailed,
+    is_text,
+)
 from viewfinder.own_commands import write_command
 from viewfinder.plugins import find_fault
 from viewfinder.store.checksums import find_damage, forget_checksums, record_checksums
@@ -70,6 +79,8 @@ class Tables:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.bucket = find_bucket(folder)
+        if self.bucket is None:
+            check_place(folder)
         self._changed: set[str] = set()
 
     @cached_property
@@ -326,6 +337,19 @@ def translate_error(error: BaseException, folder: Path) -> LibraryError:
 def explain_damage(folder: Path, what: str) -> DamagedLibrary:
     """The error that says what to do about damage."""
     return DamagedLibrary(f"the library in {folder} is damaged ({what}): mend it with `viewfinder repair {folder}`")
+
+
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f]")
+
+
+def check_place(folder: Path) -> None:
+    """Raises BadInput: Lance opens no tables below a folder with such a name."""
+    name = str(folder.absolute())
+    if not is_text(name) or _CONTROLS.search(name):
+        raise BadInput(
+            f"{name!r}: no library can lie there, for a name on the way is not UTF-8, or has line breaks or other "
+            "control characters: choose another folder, or rename that one"
+        )
 
 
 def check_repaired(folder: Path) -> None:

@@ -9,10 +9,11 @@ import random
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from numbers import Integral, Real
 from typing import Literal, get_args
 
 from viewfinder.conversation import Answer, Like, Question, Reject, Say, Turn
-from viewfinder.errors import BadInput
+from viewfinder.errors import BadInput, check_type
 from viewfinder.users.base import Answerer, Comparer, Describer, Screen
 from viewfinder.wording.nouns import join_with_and, mend_articles
 from viewfinder.wording.replies import DONT_KNOW, drop_dont_know, is_denial, is_dont_know
@@ -61,7 +62,12 @@ class SpeakingStyle:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        for name in ("verbosity", "looks_at", "seed"):
+            check_type(name, getattr(self, name), Integral)
+        check_type("patience", self.patience, Integral, type(None))
+        check_type("goes_on", self.goes_on, bool)
         for name in ("noise", "vagueness", "forgetfulness", "skips", "corrections"):
+            check_type(name, getattr(self, name), Real)
             if not 0 <= getattr(self, name) <= 1:
                 raise BadInput(f"{name} {getattr(self, name)}: a chance is from 0 to 1")
         if self.verbosity < 1 or self.looks_at < 1 or (self.patience is not None and self.patience < 1):
