@@ -19,6 +19,8 @@ from viewfinder.cli.app import run
 from viewfinder.library import Library
 from viewfinder.search import approximate, index_files
 from viewfinder.search.index_files import index_file, renew_index
+from viewfinder.store import half_rows
+from viewfinder.store.half_rows import HalfRows
 from viewfinder.testing import TinyPicture, load_colour_encoder, tiny_pictures
 
 pytest.importorskip("faiss", reason="the extra `scale` is not installed")
@@ -59,6 +61,29 @@ def test_an_index_is_made_once_and_found_by_the_next_process(tmp_path: Path) -> 
     told_of = again.status()["index"]
     assert (told_of["pictures"], told_of["measured_on"]) == (60, "30 pictures")
     assert 0.5 < told_of["recall"] <= 1
+
+
+def test_an_index_of_vectors_in_half_precision_is_made_a_few_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library, _ = filled(tmp_path)
+    gallery = library.gallery()
+    gallery.snapshot.matrix_nd = HalfRows(np.asarray(gallery.snapshot.matrix_nd).astype(np.float16))
+    converted: list[int] = []
+
+    def convert(half: np.ndarray) -> np.ndarray:
+        converted.append(len(half))
+        return half.astype(np.float32)
+
+    monkeypatch.setattr(half_rows, "to_single", convert)
+    for module, limit, few in (
+        (approximate, "MAX_ADDED_AT_ONCE", 16), (approximate, "TRAINED_ON", 2), (index_files, "QUERIES", 12),
+        (half_rows, "BLOCK", 16),
+    ):  # fmt: skip
+        monkeypatch.setattr(module, limit, few)
+    assert renew_index(library.folder, gallery) is not None
+    assert converted
+    assert max(converted) <= 16  # all 60 of ten million would be 10 GB
 
 
 def test_new_pictures_are_found_before_the_index_has_them_and_then_it_grows(tmp_path: Path) -> None:

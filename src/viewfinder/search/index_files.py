@@ -29,6 +29,7 @@ from viewfinder.encoders.base import to_file_name
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.own_scale import read_sayings
 from viewfinder.search.samples import sample_rows
+from viewfinder.store.half_rows import HalfRows, Vectors
 from viewfinder.store.tables import private_files
 
 if TYPE_CHECKING:  # few collections are so large that any of this is needed
@@ -189,7 +190,7 @@ def renew_index(
     from viewfinder.search.indexed_pictures import IndexedPictures
 
     part = IndexedPart.of_all(gallery) if part is None else part
-    space, matrix_nd = gallery.snapshot.space, gallery.snapshot.matrix_nd[part.rows_p]
+    space, matrix_nd = gallery.snapshot.space, _take_vectors(gallery, part)
     file = index_file(folder, space, part.name)
     with private_files(folder):
         file.parent.mkdir(exist_ok=True)
@@ -208,6 +209,12 @@ def renew_index(
         write_index(grown, folder, space, part.name)
         return grown
     return None
+
+
+def _take_vectors(gallery: Gallery, part: IndexedPart) -> Vectors:
+    """The vectors of a part as they are kept: ten million are 10 GB in float32, and are read some after others."""
+    matrix_nd = gallery.snapshot.matrix_nd
+    return matrix_nd.part(part.rows_p) if isinstance(matrix_nd, HalfRows) else matrix_nd[part.rows_p]
 
 
 def _will_be_stale(indexed: IndexedPictures) -> bool:
@@ -237,7 +244,7 @@ def _grow(
         return None
     rows_k = indexed.lacking_k
     tell(f"the index takes {len(rows_k):,} more pictures")
-    matrix_nd, background_n = gallery.snapshot.matrix_nd[part.rows_p], gallery.measures.background_n[part.rows_p]
+    matrix_nd, background_n = _take_vectors(gallery, part), gallery.measures.background_n[part.rows_p]
     index.add(encode_ids(part.ids)[rows_k], with_background(matrix_nd[rows_k], background_n[rows_k]))
     grown = IndexedPictures(index, part.ids)
     queries = _queries_of_both(gallery, part, rows_k, QUERIES // 2)  # none of them is needed to choose anything

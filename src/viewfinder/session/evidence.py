@@ -16,7 +16,7 @@ from viewfinder.encoders.tags import TagVectors
 from viewfinder.query import ComputedRatios, Evidence, LevelRatios, LikelihoodRatios, Ratios
 from viewfinder.questioners.answers import AnswerModel, find_model
 from viewfinder.questioners.photographs import REMEMBER, photograph_labels
-from viewfinder.search.gallery import Gallery
+from viewfinder.search.gallery import MAX_PICTURES_AT_ONCE, Gallery
 from viewfinder.search.turn_scores import warm_scores
 from viewfinder.session.chances import find_chances_at
 from viewfinder.session.predicted import predict_labels
@@ -180,5 +180,8 @@ class KnownOfGallery:
 
     def tag_chances(self, group: str) -> Float[np.ndarray, "n t"]:
         """How likely each tag of a group is, for every picture."""
-        matrix_nd = self.gallery.snapshot.matrix_nd
-        return self.gallery.tags.probabilities(matrix_nd[:] if self.rows_k is None else matrix_nd[self.rows_k])[group]
+        matrix_nd, tags = self.gallery.snapshot.matrix_nd, self.gallery.tags
+        if self.rows_k is not None:
+            return tags.probabilities(matrix_nd[self.rows_k])[group]
+        starts = range(0, max(len(matrix_nd), 1), MAX_PICTURES_AT_ONCE)
+        return np.concatenate([tags.probabilities(matrix_nd[at : at + MAX_PICTURES_AT_ONCE])[group] for at in starts])

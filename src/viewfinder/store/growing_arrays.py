@@ -123,6 +123,14 @@ def release_rows(rows: np.ndarray) -> None:
         release(base)
 
 
+def count_mapped() -> int | None:
+    """Bytes of files that this process has mapped and in its memory; None where the system does not say."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[2]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return None
+
+
 def count_rows(stem: Path) -> list[int]:
     """The number of rows of each piece. Raises OSError, ValueError."""
     return [rows for rows, _, _ in _read_list(stem)["pieces"]]

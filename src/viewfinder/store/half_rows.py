@@ -66,8 +66,8 @@ class HalfRows:
         """All rows in float32."""
         return np.asarray(to_single(self.half_nd), dtype)
 
-    def part(self, rows: slice) -> HalfRows:
-        """Some rows, still in half precision."""
+    def part(self, rows: slice | Int[np.ndarray, " k"]) -> HalfRows:
+        """Some rows, still in half precision; those of a slice are not copied."""
         return HalfRows(self.half_nd[rows])
 
     def blocks(self) -> Iterator[Float32[np.ndarray, "b d"]]:

@@ -28,7 +28,7 @@ from viewfinder.pictures.pixel_hashes import split_pixel_hash
 from viewfinder.store.checked_files import list_damaged
 from viewfinder.store.checksums import list_versions
 from viewfinder.store.chosen import ChosenPictures
-from viewfinder.store.growing_arrays import extend_rows, map_rows, release_rows, save_rows
+from viewfinder.store.growing_arrays import count_mapped, extend_rows, map_rows, release_rows, save_rows
 from viewfinder.store.half_rows import HalfRows, take_rows
 from viewfinder.store.packed_ids import PackedIds
 from viewfinder.store.places import find_files
@@ -53,8 +53,11 @@ DERIVED, BY_ROW, BY_BLOCK, BY_SAMPLE = "derived-", "by-row-", "block-", "sample-
 """Prefixes of files of arrays computed from a snapshot: as a whole, with one row per picture, from one block, or as an
 estimate from a sample."""
 
-MAX_ROWS_READ = 8192
-"""Rows of mapped vectors that are read before their memory is given back, of eight turns: some two gigabytes."""
+MAX_READ = 3 << 29
+"""Bytes that a process has mapped, since it last gave vectors back, before it does so again."""
+
+AROUND_ROW = 250_000
+"""Bytes that a system is taken to map around a row that is read, where it does not say what is mapped."""
 
 MAX_MAPPED = 1 << 30
 """Bytes of vectors that may stay mapped: those of two million pictures in half precision."""
@@ -92,7 +95,7 @@ class Snapshot:
         self._columns = columns
         self._file_columns = file_columns
         self._derived: dict[str, np.ndarray] = {}
-        self._rows_read = 0
+        self._rows_read, self._mapped_before = 0, count_mapped()
         self._damaged_before = len(list_damaged())
         self._empty_columns: dict[str, AttributeColumn] = {}
 
@@ -107,15 +110,19 @@ class Snapshot:
     def note_read(self, rows: int) -> None:
         """Says that so many rows of the matrix were read here and there.
 
-        The system maps much around each, 250 KB as measured. After `MAX_ROWS_READ` the process gives that memory back,
-        unless all of the matrix takes no more than `MAX_MAPPED`: what it needs again is found in the system's memory of
-        files, but mapping it anew costs a turn several milliseconds.
+        The system maps much around each: 250 KB, or the 1.4 MB that a newer Linux keeps in one piece. After `MAX_READ`
+        the process gives that memory back, unless all of the matrix takes no more than `MAX_MAPPED`: what it needs
+        again is found in the system's memory of files, but mapping it anew costs a turn several milliseconds.
         """
-        self._rows_read += rows
         matrix_nd = self.matrix_nd.half_nd if isinstance(self.matrix_nd, HalfRows) else self.matrix_nd
-        if self._rows_read >= MAX_ROWS_READ and matrix_nd.nbytes > MAX_MAPPED:
-            self._rows_read = 0
+        if matrix_nd.nbytes <= MAX_MAPPED:
+            return
+        self._rows_read += rows
+        mapped, before = count_mapped(), self._mapped_before
+        is_known = mapped is not None and before is not None
+        if (mapped - before if is_known else self._rows_read * AROUND_ROW) > MAX_READ:
             release_rows(matrix_nd)
+            self._rows_read, self._mapped_before = 0, count_mapped()
 
     def row_of(self, picture_id: str) -> int | None:
         """The row of a picture; None if there is no such picture."""
