@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import statistics
 import subprocess
 import tempfile
@@ -21,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from measuring import measure_parts
-from serving import FLAGS, PROGRAM, serve_library
+from serving import FLAGS, PROGRAM, find_chromium, serve_library
 
 import viewfinder
 
@@ -135,7 +134,7 @@ def browsing(files: Sequence[Path]) -> Iterator[tuple[Browser, str, str]]:
             check=True, capture_output=True, text=True,
         )  # fmt: skip
         with serve_library(library.folder) as server, sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+            browser = playwright.chromium.launch(executable_path=find_chromium(), args=FLAGS)
             yield browser, f"http://127.0.0.1:{server.port}", json.loads(made.stdout)["token"]
             browser.close()
 
