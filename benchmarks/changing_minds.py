@@ -54,6 +54,11 @@ def pick_but(chat: Session, thing: str, before: str, after: str) -> Hits:
     return chat.like(chat.say(f"{thing} {before}")[0], but=after)
 
 
+def correct_in(words: str) -> Way:
+    """The place that is meant, in such words."""
+    return lambda chat, thing, before, after: say_both(chat, f"{thing} {before}", words.format(after))
+
+
 WAYS: dict[str, Way] = {
     '"a dog in the snow" at once': lambda chat, thing, before, after: chat.say(f"{thing} {after}"),
     '"no, in the snow"': lambda chat, thing, before, after: say_both(chat, f"{thing} {before}", f"no, {after}"),
@@ -61,9 +66,7 @@ WAYS: dict[str, Way] = {
         chat, f"{thing} {before}", f"sorry, I meant {after}"
     ),
     **{
-        f'"{words.format("in the snow")}"': lambda chat, thing, before, after, words=words: say_both(
-            chat, f"{thing} {before}", words.format(after)
-        )
+        f'"{words.format("in the snow")}"': correct_in(words)
         for words in ("wait it was {}", "close but it was {}", "make it {}", "{} actually")
     },
     '"like this, but in the snow"': pick_but,

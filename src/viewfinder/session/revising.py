@@ -25,7 +25,6 @@ from viewfinder.session.described_words import (
 from viewfinder.wording.clauses import is_correction, is_replacement, split_clauses
 from viewfinder.wording.stems import fold_words, singular_of_word, stem
 from viewfinder.wording.taking_away import list_content_words
-from viewfinder.wording.talk import is_talk
 
 Revise = Callable[[str], str]
 """Gives a description of before as it still holds; "" where nothing of it does."""
@@ -232,6 +231,8 @@ _BEINGS = ("who", "animal")
 def _find_subject(before: Words, after: Words) -> Iterator[int]:
     """The words for what a description is of, where a text names nothing but another thing: all of the description, or
     the one person or animal in it."""
+    from viewfinder.wording.talk import is_talk  # the words of talk are listed when a thing is first replaced
+
     new = _read_noun_phrase(after)
     if not new or after.folded[new[-1]] in before.folded or any(is_talk(after.lower[at]) for at in new):
         return  # "no, a bigger dog", "no, a bit darker"

@@ -119,8 +119,8 @@ class Snapshot:
             return
         self._rows_read += rows
         mapped, before = count_mapped(), self._mapped_before
-        is_known = mapped is not None and before is not None
-        if (mapped - before if is_known else self._rows_read * AROUND_ROW) > MAX_READ:
+        grown = self._rows_read * AROUND_ROW if mapped is None or before is None else mapped - before
+        if grown > MAX_READ:
             release_rows(matrix_nd)
             self._rows_read, self._mapped_before = 0, count_mapped()
 
