@@ -206,12 +206,12 @@ def _add_rate(files: Sequence[Path]) -> float:
     with tempfile.TemporaryDirectory() as folder:
         library = viewfinder.open(Path(folder) / "library")
         library.add(*files[:16])  # what is loaded once
-        took = []
-        for some in (files[16:32], files[32:]):  # each starts processes, which the bare loop has already
+        took, few, many = [], files[16:32], files[32:]
+        for some in (few, many):  # each starts processes, which the bare loop has already
             started = time.perf_counter()
             assert library.add(*some).added == len(some)
             took.append(time.perf_counter() - started)
-        return (len(files) - 48) / (took[1] - took[0])
+        return (len(many) - len(few)) / (took[1] - took[0])
 
 
 def measure_memory(files: Sequence[Path]) -> dict[str, Any]:

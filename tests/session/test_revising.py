@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from viewfinder.conversation import Like, Reject, Say, Show, Turn
+from viewfinder.conversation import Answer, Like, Question, Reject, Say, Show, Turn
+from viewfinder.questioners.photographs import REMEMBER
 from viewfinder.session.reading import Reading, read_said
 from viewfinder.session.revising import find_revision, revise
 
@@ -219,3 +220,16 @@ def test_a_correction_is_one_though_its_opening_is_no_part_of_the_description(sa
     assert taken is not None
     assert taken("a dog on the grass") == "a dog"
     assert read_said(Say("I am looking for snow"), lambda text: Reading(text, "snow")) == "snow"
+
+
+@pytest.mark.parametrize(
+    ("said", "left"), [("no, in the snow", "a dog"), ("not on the grass", "a dog"), ("it runs", "a dog on the grass")]
+)
+def test_the_answer_to_an_open_question_takes_back_as_a_description_does(said: str, left: str) -> None:
+    revised = find_revision(Answer(Question("What else do you remember of it?", attribute=REMEMBER), said), said)
+    assert (revised("a dog on the grass") if revised else "a dog on the grass") == left
+
+
+def test_the_answer_to_a_question_with_choices_takes_nothing_back() -> None:
+    where = Question("Where is it?", ("on grass", "in the snow"), attribute="place")
+    assert find_revision(Answer(where, "no, in the snow"), "no, in the snow") is None

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from viewfinder.conversation import Like, Say, Show, Turn
+from viewfinder.conversation import Answer, Like, Say, Show, Turn
+from viewfinder.questioners.photographs import REMEMBER
 from viewfinder.wording.clauses import is_correction, split_clauses
 
 if TYPE_CHECKING:  # the rules of English are loaded when the first sentence is read
@@ -40,6 +41,11 @@ def read_plainly(text: str) -> Reading:
     return Reading(text, text)
 
 
+def describes(turn: Turn) -> bool:
+    """Whether a turn describes the picture: it is said, or answers an open question."""
+    return isinstance(turn, Say) or (isinstance(turn, Answer) and turn.question.attribute == REMEMBER)
+
+
 def read_said(turn: Turn, read: Read) -> str:
     """The description in what a turn says; a correction is one still, though its opening is none of the description.
 
@@ -48,13 +54,13 @@ def read_said(turn: Turn, read: Read) -> str:
     """
     text = getattr(turn, "text", "")
     content = read(text).content
-    opens = isinstance(turn, Say) and content and is_correction(text) and not is_correction(content)
+    opens = describes(turn) and content and is_correction(text) and not is_correction(content)
     return f"no, {content}" if opens else content
 
 
 def read_absent(turn: Turn, read: Read) -> tuple[str, ...]:
     """What a turn says is not in the picture, where that is a fact here, and so none of the description."""
-    if not isinstance(turn, Say | Like | Show):
+    if not (describes(turn) or isinstance(turn, Like | Show)):
         return ()
-    facts = (fact for fact in read(turn.text).facts if fact.kind == "without")
+    facts = (fact for fact in read(getattr(turn, "text", "")).facts if fact.kind == "without")
     return tuple(piece for fact in facts for piece in split_clauses(fact.words).unwanted)

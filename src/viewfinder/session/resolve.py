@@ -18,8 +18,8 @@ from viewfinder.query import NOTHING_MORE, Change, Picture, Reads, ResolvedTurn
 from viewfinder.search.gallery import Gallery
 from viewfinder.search.picture_reading import read_image, read_picture
 from viewfinder.session.evidence import read_answer
-from viewfinder.session.reading import Read, read_absent, read_plainly, read_said
-from viewfinder.session.revising import find_revision
+from viewfinder.session.reading import Read, read_plainly, read_said
+from viewfinder.session.said import find_revision_of
 from viewfinder.store.objects import parse_address
 from viewfinder.store.rows import FACTS
 from viewfinder.wording.changes import ValueFamily, find_named_changes
@@ -84,7 +84,7 @@ def resolve_turn(
     values: dict[str, tuple[str, ...]] = {}
     changes: tuple[Change, ...] = ()
     vocabulary = gallery.find_vocabulary(reads)
-    revise = find_revision(turn, text, read_absent(turn, read))
+    revise = find_revision_of(node, read)
     screens = _Screens(conversation, gallery, image_file, reads)
     match turn:
         case Like(picture):

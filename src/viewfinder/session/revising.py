@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
 
-from viewfinder.conversation import Like, Reject, Say, Show, Turn
+from viewfinder.conversation import Like, Reject, Show, Turn
 from viewfinder.questioners.photographs import Facet, facets
 from viewfinder.session.described_words import (
     LIKE_ARTICLES,
@@ -22,6 +22,7 @@ from viewfinder.session.described_words import (
     colour_labels,
     named_things,
 )
+from viewfinder.session.reading import describes
 from viewfinder.wording.clauses import is_correction, is_replacement, split_clauses
 from viewfinder.wording.stems import fold_words, singular_of_word, stem
 from viewfinder.wording.taking_away import list_content_words
@@ -91,15 +92,10 @@ def find_revision(turn: Turn, text: str, absent: tuple[str, ...] = ()) -> Revise
     """
     clauses = split_clauses(text)
     instead = ""
-    match turn:
-        case Say() if is_correction(text):
-            instead = clauses.wanted
-        case Like() | Show():
-            instead = clauses.wanted
-        case Say() | Reject():
-            pass
-        case _:
-            return None
+    if isinstance(turn, Like | Show) or (describes(turn) and is_correction(text)):
+        instead = clauses.wanted
+    elif not (describes(turn) or isinstance(turn, Reject)):
+        return None
     replaced = _INSTEAD_OF.findall(instead)
     instead = _INSTEAD_OF.sub("", instead).strip()
     if _ADDS.search(instead):
@@ -108,7 +104,7 @@ def find_revision(turn: Turn, text: str, absent: tuple[str, ...] = ()) -> Revise
     without = tuple(piece for piece in unwanted if not _NOT_RULED_OUT.match(piece))
     if not (instead or without):
         return None
-    replaces = isinstance(turn, Say) and is_replacement(turn.text)
+    replaces = describes(turn) and is_replacement(getattr(turn, "text", ""))
     return partial(revise, instead=instead, without=without, replaces=replaces)
 
 

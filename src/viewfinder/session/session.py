@@ -51,7 +51,7 @@ from viewfinder.session.candidates import select_candidates
 from viewfinder.session.evidence import find_evidence, is_evidence_alone
 from viewfinder.session.reading import Read, read_plainly
 from viewfinder.session.resolve import ImageFile, resolve_turn
-from viewfinder.session.said import match_words, texts_said
+from viewfinder.session.said import find_revision_of, match_words, texts_said
 from viewfinder.session.states import MEMO
 from viewfinder.stopping import stop_if_asked
 from viewfinder.store.rows import PictureRow
@@ -547,8 +547,8 @@ class Session(TurnMethods):
         state = self._begun if state is None else state
         for later in reversed(ahead):
             stop_if_asked()
-            is_evidence = is_evidence_alone(later.turn, gallery, read)
-            if not is_evidence or isinstance(self._retriever, RevisingRetriever):
+            is_heard = not is_evidence_alone(later.turn, gallery, read)
+            if is_heard or find_revision_of(later, read) is not None:
                 try:
                     resolved = resolve_turn(conversation, later, gallery, self._find_image, self._reads, read)
                 except BadInput as error:
@@ -557,9 +557,9 @@ class Session(TurnMethods):
                     # It was taken when it was said, but what it named has gone since; the rest counts without it.
                     lost[later.number] = f"drop: turn {later.number}: {error}"
                     continue
-                if not is_evidence:
+                if is_heard:
                     state = check_state(self._retriever, self._retriever.step(state, resolved), "step")
-                elif isinstance(self._retriever, RevisingRetriever) and resolved.revise is not None:
+                elif isinstance(self._retriever, RevisingRetriever):
                     state = check_state(self._retriever, self._retriever.take_back(state, resolved), "take_back")
             if not lost:  # a memoised state would hide the loss
                 self._memo.put((*key, later.key), state)
