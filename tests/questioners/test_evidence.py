@@ -12,7 +12,13 @@ from jaxtyping import Bool, Float
 
 from viewfinder.conversation import Answer, Question
 from viewfinder.encoders.tags import TagVectors
-from viewfinder.questioners.answers import GUESSED_ERROR, KNOWN_ERROR, answer_likelihoods
+from viewfinder.questioners.answers import (
+    GUESSED_ERROR,
+    KNOWN_ERROR,
+    WEIGHED_AT_ONCE,
+    answer_likelihoods,
+    find_model,
+)
 from viewfinder.questioners.photographs import EMPTY_ANSWERS, MISLEADING_ANSWERS, facets, label_columns
 from viewfinder.testing import ColourEncoder
 from viewfinder.wording.choices import is_choice
@@ -174,3 +180,13 @@ def test_an_answer_that_says_nothing_by_itself_is_no_evidence(question: Question
 )
 def test_a_choice_is_told_from_words_of_ones_own(text: str, chosen: bool) -> None:
     assert is_choice(Answer(COLOUR, text)) == chosen
+
+
+def test_of_many_pictures_an_answer_is_weighed_as_of_few() -> None:
+    holds_nl = np.random.default_rng(0).random((2 * WEIGHED_AT_ONCE + 1, [*label_columns().values()][-1].stop))
+    for question, text in ((PLACE, "on grass"), (PLACE, "something else")):
+        model = find_model(Answer(question, text), Labelled(holds_nl[:1]))
+        assert model is not None
+        found_n = model.weigh(Labelled(holds_nl), usual=0.5)
+        for rows in (slice(0, 3), slice(WEIGHED_AT_ONCE - 1, WEIGHED_AT_ONCE + 1), slice(-1, None)):
+            np.testing.assert_array_equal(found_n[rows], model.weigh(Labelled(holds_nl[rows]), usual=0.5))

@@ -299,26 +299,3 @@ def test_damaged_tables_are_an_error_and_no_endless_attempt(store: Store) -> Non
         file.write_bytes(b"not lance")
     with pytest.raises(LibraryError, match=r"is damaged .*`viewfinder repair"):
         load_snapshot(store.folder, "s")
-
-
-@pytest.mark.parametrize("is_told", [True, False])
-def test_memory_of_vectors_is_given_back_after_much_was_mapped(
-    store: Store, monkeypatch: pytest.MonkeyPatch, is_told: bool
-) -> None:
-    mapped, released = [1000], list[int]()
-    monkeypatch.setattr(snapshot, "count_mapped", lambda: mapped[0] if is_told else None)
-    monkeypatch.setattr(snapshot, "release_rows", lambda rows: released.append(len(rows)))
-    monkeypatch.setattr(snapshot, "MAX_READ", 10 if is_told else 10 * snapshot.AROUND_ROW)
-    found = load_snapshot(store.folder, "s")
-
-    def read_rows(times: int) -> None:
-        for _ in range(times):  # around each row a byte is mapped, and given back with all others
-            mapped[0] += 4
-            found.note_read(4)
-
-    read_rows(5)
-    assert released == []  # all three are 24 bytes or so, and may stay
-    monkeypatch.setattr(snapshot, "MAX_MAPPED", 0)
-    mapped[0] = 1000
-    read_rows(6)
-    assert released == [3, 3]

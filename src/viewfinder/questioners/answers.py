@@ -17,6 +17,7 @@ from jaxtyping import Bool, Float, UInt8
 
 from viewfinder.conversation import Answer
 from viewfinder.encoders.tags import TagVectors
+from viewfinder.processors import share_out
 from viewfinder.questioners.photographs import Facet, choice_chances, facets, label_columns, set_likelihoods
 from viewfinder.wording.replies import NO_VALUES, find_choice_meant, is_dont_know
 from viewfinder.wording.values import find_values_meant
@@ -26,6 +27,9 @@ KNOWN_ERROR = 0.02
 
 GUESSED_ERROR = 0.4
 """The share of answers that say nothing of a zero-shot tag: tags are right for about half of the pictures."""
+
+WEIGHED_AT_ONCE = 8192
+"""Pictures of which one thread weighs an answer at a time: their numbers stay in its cache."""
 
 _OR = re.compile(r"\bor\b", re.IGNORECASE)
 
@@ -139,14 +143,27 @@ def _weigh_by_facet(
     offered = [choice for choice in answer.question.choices if choice in facet.labels]
     columns = [*offered, *(label for label in meant if label not in offered)]
     start = label_columns()[facet.name].start
-    holds_na = holds_nl[:, [start + facet.labels.index(label) for label in columns]]
+    columns_a = [start + facet.labels.index(label) for label in columns]
     named = [columns.index(label) for label in meant]
-    if facet.together:
-        either = len(named) > 1 and _OR.search(answer.text) is not None
-        return set_likelihoods(holds_na, named, either=either, usual=usual)
-    chance_na = choice_chances(holds_na)
+    either = len(named) > 1 and _OR.search(answer.text) is not None
     is_else = answer.text.strip().casefold() in NO_VALUES
-    return np.asarray(chance_na[:, -1] if is_else else chance_na[:, named].sum(axis=1))
+
+    def weigh(rows: slice) -> Float[np.ndarray, " b"]:
+        holds_ba = holds_nl[rows][:, columns_a]
+        if facet.together:
+            return set_likelihoods(holds_ba, named, either=either, usual=usual)
+        chance_ba = choice_chances(holds_ba)
+        return np.asarray(chance_ba[:, -1] if is_else else chance_ba[:, named].sum(axis=1))
+
+    if usual is None:  # each depends on the mean of all
+        return weigh(slice(None))
+    found_n = np.empty(len(holds_nl))
+
+    def fill(start: int) -> None:
+        found_n[start : start + WEIGHED_AT_ONCE] = weigh(slice(start, start + WEIGHED_AT_ONCE))
+
+    share_out(fill, range(0, len(holds_nl), WEIGHED_AT_ONCE))
+    return found_n
 
 
 def _weigh_by_tags(meant: Sequence[str], name: str, pictures: KnownPictures) -> Float[np.ndarray, " n"]:

@@ -20,6 +20,7 @@ import numpy as np
 from jaxtyping import Float, Float32, Int
 
 from viewfinder.conversation import Answer, Question
+from viewfinder.processors import share_out
 from viewfinder.questioners.base import Candidates
 from viewfinder.questioners.information_gain.gains import Option, entropy_bits, table_gains
 from viewfinder.weights import Weights, read_weights
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 FACETS_FILE = Path(__file__).with_name("photographs.toml")
 SHIPPED_LABELS = Path(__file__).with_name("photographs.safetensors")
 SYSTEM = "photographs"
+
+PREDICTED_AT_ONCE = 256
+"""Pictures whose labels one thread predicts at a time."""
 
 EMPTY_ANSWERS = 0.05
 """The share of answers that say nothing, whatever the picture: chosen on photographs of `choose`."""
@@ -292,7 +296,15 @@ class PhotographLabels:
 
     def chances(self, vectors_nd: Float[np.ndarray, "n d"]) -> Float32[np.ndarray, "n l"]:
         """The chance of every label for pictures by their vectors in the space of the shipped head."""
-        return label_chances(self.weights.arrays, vectors_nd)
+        found_nl = np.empty((len(vectors_nd), len(self.labels)), np.float32)
+
+        def predict(at: int) -> None:
+            found_nl[at : at + PREDICTED_AT_ONCE] = label_chances(
+                self.weights.arrays, vectors_nd[at : at + PREDICTED_AT_ONCE]
+            )
+
+        share_out(predict, range(0, len(vectors_nd), PREDICTED_AT_ONCE))
+        return found_nl
 
 
 def label_chances(arrays: Mapping[str, np.ndarray], vectors_nd: Float[np.ndarray, "n d"]) -> Float32[np.ndarray, "n l"]:

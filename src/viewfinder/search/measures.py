@@ -106,7 +106,6 @@ class Measures:
 
         def compute(_: Snapshot) -> Float32[np.ndarray, "v w"]:
             found = self.samples.measure_moments()
-            self._snapshot.note_read(SAMPLE)
             return np.vstack([found.mean_w, found.covariance_ww])
 
         name = f"moments-{SAMPLE}-{name_sayings()}-{self._encoder.version}"

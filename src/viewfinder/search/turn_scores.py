@@ -204,7 +204,6 @@ def answer_shard(
     total_c = score_parts(gallery, query, all_r[rows_c])
     if question.prior_r is not None:
         total_c = total_c + question.prior_r[rows_c]
-    gallery.snapshot.note_read(len(rows_c))
     return make_near_answer(
         rows_c, total_c, hope_c if search.is_computed else None, question, ids_r, is_indexed=indexed is not None
     )
@@ -233,7 +232,6 @@ def search_index(
         hope_c = _measure_hope(gallery, rows_c, search.searches[-1][0], prior_c)
         rows_c = rows_c[np.sort(top_k(hope_c, search.keeps + len(excluded_k)))]
     score, ids = partial(score_rows, gallery, query), gallery.snapshot.ids_to_order
-    gallery.snapshot.note_read(len(rows_c))
     return NearScores(
         rows_c, score(rows_c), excluded_k, len(gallery), score, lambda: estimate_moments(gallery, query),
         allowed_n is None, ids,

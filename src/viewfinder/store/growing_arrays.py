@@ -37,7 +37,7 @@ _verified: set[tuple[int, int, int, int]] = set()
 
 def save_rows(stem: Path, rows: ArrayRows) -> None:
     """Writes an array, in place of one that others may have mapped or linked. Raises OSError."""
-    with replace_file(_rows_file(stem)) as file, file.open("wb") as stream:
+    with replace_file(find_rows_file(stem)) as file, file.open("wb") as stream:
         piece = _write_piece(stream, rows)
     _write_list(stem, {"dtype": rows.dtype.str, "row": list(rows.shape[1:]), "pieces": [piece]})
 
@@ -47,7 +47,7 @@ def fill_rows(stem: Path, shape: tuple[int, ...], dtype: Any, fill: Callable[[Ar
 
     Raises OSError, and what `fill` raises.
     """
-    with replace_file(_rows_file(stem)) as file:
+    with replace_file(find_rows_file(stem)) as file:
         size = int(np.prod(shape)) * np.dtype(dtype).itemsize
         with file.open("wb") as stream:
             _reserve(stream, size)
@@ -56,7 +56,7 @@ def fill_rows(stem: Path, shape: tuple[int, ...], dtype: Any, fill: Callable[[Ar
             fill(mapped.view(np.ndarray))
             mapped.flush()
         piece = [shape[0], size, checksum_file(file)]
-    _note_pieces(_rows_file(stem), [piece])
+    _note_pieces(find_rows_file(stem), [piece])
     _write_list(stem, {"dtype": np.dtype(dtype).str, "row": list(shape[1:]), "pieces": [piece]})
 
 
@@ -72,10 +72,10 @@ def _reserve(stream: IO[bytes], size: int) -> None:
 def link_rows(before: Path, stem: Path) -> None:
     """Makes an array that starts as another one, by a link or, where that is impossible, a copy. Raises OSError."""
     try:
-        os.link(_rows_file(before), _rows_file(stem))
+        os.link(find_rows_file(before), find_rows_file(stem))
     except OSError:
-        shutil.copyfile(_rows_file(before), _rows_file(stem))
-    copy_note(_rows_file(before), _rows_file(stem))
+        shutil.copyfile(find_rows_file(before), find_rows_file(stem))
+    copy_note(find_rows_file(before), find_rows_file(stem))
     shutil.copyfile(_list_file(before), _list_file(stem))
 
 
@@ -83,19 +83,21 @@ def extend_rows(stem: Path, rows: ArrayRows) -> None:
     """Appends rows to an array; only one caller may do so. Raises OSError; ValueError: damaged, other rows."""
     known = _read_list(stem)
     if known["dtype"] != rows.dtype.str or known["row"] != list(rows.shape[1:]):
-        raise ValueError(f"{_rows_file(stem)}: rows of {known['dtype']} {known['row']}, not {rows.dtype} {rows.shape}")
+        raise ValueError(
+            f"{find_rows_file(stem)}: rows of {known['dtype']} {known['row']}, not {rows.dtype} {rows.shape}"
+        )
     end = sum(size for _, size, _ in known["pieces"])
-    if _rows_file(stem).stat().st_size != end:  # another state appended rows: the file is now its own
-        _copy_beginning(_rows_file(stem), end)
-    before = _list_marks(_rows_file(stem), known["pieces"])
-    was_noted = was_checked(_rows_file(stem), _list_checksums(known["pieces"]), lambda: True)
-    with _rows_file(stem).open("ab") as stream:
+    if find_rows_file(stem).stat().st_size != end:  # another state appended rows: the file is now its own
+        _copy_beginning(find_rows_file(stem), end)
+    before = _list_marks(find_rows_file(stem), known["pieces"])
+    was_noted = was_checked(find_rows_file(stem), _list_checksums(known["pieces"]), lambda: True)
+    with find_rows_file(stem).open("ab") as stream:
         known["pieces"].append(_write_piece(stream, rows))
     # What was checked before is what it was, though the file was changed since: not all of it is read again.
-    after = _list_marks(_rows_file(stem), known["pieces"])
+    after = _list_marks(find_rows_file(stem), known["pieces"])
     _verified.update(now for was, now in zip(before, after, strict=False) if was in _verified)
     if was_noted:
-        _note_pieces(_rows_file(stem), known["pieces"])
+        _note_pieces(find_rows_file(stem), known["pieces"])
     _write_list(stem, known)
 
 
@@ -106,10 +108,10 @@ def map_rows(stem: Path) -> ArrayRows:
     shape, dtype = (count, *known["row"]), np.dtype(known["dtype"])
     if not count or not all(known["row"]):
         return np.zeros(shape, dtype)
-    if _rows_file(stem).stat().st_size < sum(size for _, size, _ in known["pieces"]):
-        raise ValueError(f"{_rows_file(stem)}: cut short")
-    mapped = np.memmap(_rows_file(stem), dtype, "r", shape=shape)
-    if _verify_pieces(_rows_file(stem), known["pieces"]) and isinstance(mapped.base, mmap.mmap):
+    if find_rows_file(stem).stat().st_size < sum(size for _, size, _ in known["pieces"]):
+        raise ValueError(f"{find_rows_file(stem)}: cut short")
+    mapped = np.memmap(find_rows_file(stem), dtype, "r", shape=shape)
+    if _verify_pieces(find_rows_file(stem), known["pieces"]) and isinstance(mapped.base, mmap.mmap):
         release(mapped.base)
     return np.asarray(mapped.view(np.ndarray))
 
@@ -121,14 +123,6 @@ def release_rows(rows: np.ndarray) -> None:
         base = base.base
     if isinstance(base, mmap.mmap):
         release(base)
-
-
-def count_mapped() -> int | None:
-    """Bytes of files that this process has mapped and in its memory; None where the system does not say."""
-    try:
-        return int(Path("/proc/self/statm").read_text().split()[2]) * os.sysconf("SC_PAGE_SIZE")
-    except OSError:
-        return None
 
 
 def count_rows(stem: Path) -> list[int]:
@@ -209,7 +203,8 @@ def _write_list(stem: Path, known: dict[str, Any]) -> None:
     write_file(_list_file(stem), seal(json.dumps(known).encode()))
 
 
-def _rows_file(stem: Path) -> Path:
+def find_rows_file(stem: Path) -> Path:
+    """The file in which the rows of an array lie, one after the other."""
     return stem.with_name(f"{stem.name}.rows")
 
 

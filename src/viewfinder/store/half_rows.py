@@ -4,20 +4,27 @@ Whatever is taken of them is float32, and all that is computed of them is comput
 scores either way. numpy converts half precision one number at a time, which takes six times as long as the products of
 a scan; ONNX Runtime does so with the processor's own instruction. A scan converts and multiplies so few rows at once
 that they stay in the processor's cache, all of them in a few calls.
+
+The file of all rows is mapped, and a scan reads it so. The few rows of a turn are read by themselves: around each that
+is touched where it is mapped, a Linux of 2026 maps 2 MB, so that a process would soon hold the whole file.
 """
 
 from __future__ import annotations
 
+import os
+import weakref
 from collections.abc import Iterator
 from functools import cache
 from importlib.util import find_spec
+from itertools import repeat
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-from jaxtyping import Float, Float16, Float32, Int
+from jaxtyping import Float, Float16, Float32, Int, Shaped
 
 from viewfinder.processors import share_out
+from viewfinder.store.growing_arrays import release_rows
 
 HALF_FROM = 1_000_000
 """Collections of this many pictures are kept in half precision: an index finds the pictures of a turn, which are few. A
@@ -35,6 +42,14 @@ BLOCK = 8192
 MIN_CONVERTED = 16_384
 """Numbers that ONNX Runtime is asked to convert: numpy has fewer done before it is called."""
 
+MIN_KEPT, MAX_READ = 256, 4096
+"""Rows from which those that are read together are kept, as a turn's are and a page's are not; and up to which rows are
+read: of more, what is mapped is quicker, six times a row."""
+
+MAX_MAPPED = 1 << 30
+"""Bytes of rows that stay mapped after a scan: those of two million pictures. More are given back to the system, in
+whose memory of files they are found again."""
+
 HALF_TO_SINGLE = Path(__file__).with_name("half_to_single.onnx")
 HALF_PRODUCTS = Path(__file__).with_name("half_products.onnx")
 """One node, and one node for each block of rows, which tests/store/test_half_rows.py spells out."""
@@ -47,8 +62,17 @@ class HalfRows:
         half_nd: the rows as they are kept.
     """
 
-    def __init__(self, half_nd: Float16[np.ndarray, "n d"]) -> None:
+    def __init__(self, half_nd: Float16[np.ndarray, "n d"], file: Path | None = None) -> None:
+        """`file`: where the rows lie, from its first byte on, if they are mapped. Raises OSError: it is not there."""
         self.half_nd = half_nd
+        self._descriptor: int | None = None
+        self._read_last = (np.empty(0, np.int64), half_nd[:0])
+        if file is not None and hasattr(os, "pread"):  # Windows has none
+            self._descriptor = os.open(file, os.O_RDONLY)
+            weakref.finalize(self, os.close, self._descriptor)
+
+    def __reduce__(self) -> tuple[type[HalfRows], tuple[np.ndarray]]:
+        return HalfRows, (self.half_nd,)  # another process has no file open
 
     def __len__(self) -> int:
         return len(self.half_nd)
@@ -59,8 +83,37 @@ class HalfRows:
         return self.half_nd.shape
 
     def __getitem__(self, rows: Any) -> Float32[np.ndarray, ...]:
-        """Rows in float32, copied; `part` copies nothing."""
-        return to_single(self.half_nd[rows])
+        """Rows in float32, copied; `part` copies nothing. Raises OSError: their file was cut short."""
+        if isinstance(rows, int | np.integer):
+            return np.asarray(self[np.array([rows])][0])
+        if not isinstance(rows, np.ndarray):
+            return to_single(self.half_nd[rows])
+        if self._descriptor is not None and self._are_few(rows):
+            return to_single(self._read(self._descriptor, rows))
+        taken = to_single(self.half_nd[rows])
+        self._release()
+        return taken
+
+    def _are_few(self, rows_k: Shaped[np.ndarray, " k"]) -> bool:
+        """Whether these are few rows by their numbers, none of them counted from the end."""
+        are_numbers = rows_k.dtype.kind == "i" and rows_k.ndim == 1
+        is_few = are_numbers and 0 < len(rows_k) <= MAX_READ
+        return is_few and bool(rows_k.min() >= 0 and rows_k.max() < len(self))
+
+    def _read(self, descriptor: int, rows_k: Int[np.ndarray, " k"]) -> Float16[np.ndarray, "k d"]:
+        """Rows from the file, unless they are among those that were read last: a turn and its question ask for the same
+        ones several times."""
+        known_s, half_sd = self._read_last
+        place_k = np.searchsorted(known_s, rows_k)
+        place_k[place_k == len(known_s)] = 0
+        if len(known_s) and (known_s[place_k] == rows_k).all():
+            return np.asarray(half_sd[place_k])
+        if len(rows_k) < MIN_KEPT:
+            return _read_rows(descriptor, rows_k, self.half_nd)
+        rows_s = np.sort(rows_k)
+        half_sd = _read_rows(descriptor, rows_s, self.half_nd)
+        self._read_last = (rows_s, half_sd)
+        return half_sd if (rows_s == rows_k).all() else np.asarray(half_sd[np.searchsorted(rows_s, rows_k)])
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         """All rows in float32."""
@@ -72,7 +125,9 @@ class HalfRows:
 
     def blocks(self) -> Iterator[Float32[np.ndarray, "b d"]]:
         """All rows in float32, some after others."""
-        return (self[start : start + BLOCK] for start in range(0, len(self), BLOCK))
+        for start in range(0, len(self), BLOCK):
+            yield self[start : start + BLOCK]
+        self._release()
 
     def products(self, query: Float32[np.ndarray, ...]) -> Float32[np.ndarray, ...]:
         """The products of all rows with one vector (d), or with the columns of a matrix (d m)."""
@@ -89,17 +144,23 @@ class HalfRows:
 
         starts = range(0, len(self), SHARED_OUT)
         share_out(multiply, [slice(start, min(start + SHARED_OUT, len(self))) for start in starts])
+        self._release()
         return found
+
+    def _release(self) -> None:
+        """Gives back what a scan has mapped, if it is much."""
+        if self.half_nd.nbytes > MAX_MAPPED:
+            release_rows(self.half_nd)
 
 
 Vectors: TypeAlias = Float32[np.ndarray, "n d"] | HalfRows
 """One vector a picture."""
 
 
-def as_vectors(rows_nd: Float[np.ndarray, "n d"]) -> Float32[np.ndarray, "n d"] | HalfRows:
-    """Rows as they are kept: of a large collection in half precision."""
+def as_vectors(rows_nd: Float[np.ndarray, "n d"], file: Path | None = None) -> Float32[np.ndarray, "n d"] | HalfRows:
+    """Rows as they are kept: of a large collection in half precision. `file` as of `HalfRows`."""
     if rows_nd.dtype == np.float16:
-        return HalfRows(rows_nd)
+        return HalfRows(rows_nd, file)
     return np.asarray(rows_nd, np.float32)
 
 
@@ -122,6 +183,17 @@ def to_single(half: Float16[np.ndarray, "*k d"]) -> Float32[np.ndarray, "*k d"]:
     single = np.empty(half.shape, np.float32)
     _convert(half, single)
     return single
+
+
+def _read_rows(
+    descriptor: int, rows_k: Int[np.ndarray, " k"], half_nd: Float16[np.ndarray, "n d"]
+) -> Float16[np.ndarray, "k d"]:
+    """Rows of an array from its file. Raises OSError: it was cut short."""
+    width, size = half_nd.shape[1], half_nd.shape[1] * half_nd.itemsize
+    content = b"".join(map(os.pread, repeat(descriptor), repeat(size), (rows_k * size).tolist()))
+    if len(content) != len(rows_k) * size:
+        raise OSError("the file of a snapshot's vectors was cut short since it was opened")
+    return np.frombuffer(content, half_nd.dtype).reshape(len(rows_k), width)
 
 
 def _convert(half: Float16[np.ndarray, "*k d"], single: Float32[np.ndarray, "*k d"]) -> None:

@@ -28,7 +28,7 @@ from viewfinder.pictures.pixel_hashes import split_pixel_hash
 from viewfinder.store.checked_files import list_damaged
 from viewfinder.store.checksums import list_versions
 from viewfinder.store.chosen import ChosenPictures
-from viewfinder.store.growing_arrays import count_mapped, extend_rows, map_rows, release_rows, save_rows
+from viewfinder.store.growing_arrays import extend_rows, map_rows, save_rows
 from viewfinder.store.half_rows import HalfRows, take_rows
 from viewfinder.store.packed_ids import PackedIds
 from viewfinder.store.places import find_files
@@ -52,15 +52,6 @@ from viewfinder.store.tables import FILLED, PICTURES, SPACES, TABLES, VERSIONS, 
 DERIVED, BY_ROW, BY_BLOCK, BY_SAMPLE = "derived-", "by-row-", "block-", "sample-"
 """Prefixes of files of arrays computed from a snapshot: as a whole, with one row per picture, from one block, or as an
 estimate from a sample."""
-
-MAX_READ = 3 << 29
-"""Bytes that a process has mapped, since it last gave vectors back, before it does so again."""
-
-AROUND_ROW = 250_000
-"""Bytes that a system is taken to map around a row that is read, where it does not say what is mapped."""
-
-MAX_MAPPED = 1 << 30
-"""Bytes of vectors that may stay mapped: those of two million pictures in half precision."""
 
 
 class Snapshot:
@@ -95,7 +86,6 @@ class Snapshot:
         self._columns = columns
         self._file_columns = file_columns
         self._derived: dict[str, np.ndarray] = {}
-        self._rows_read, self._mapped_before = 0, count_mapped()
         self._damaged_before = len(list_damaged())
         self._empty_columns: dict[str, AttributeColumn] = {}
 
@@ -106,23 +96,6 @@ class Snapshot:
     def is_damaged(self) -> bool:
         """Whether a file of it, since it was opened, was found to be another than was written: open it anew."""
         return any(file.parent == self.folder for file in list_damaged()[self._damaged_before :])
-
-    def note_read(self, rows: int) -> None:
-        """Says that so many rows of the matrix were read here and there.
-
-        The system maps much around each: 250 KB, or the 1.4 MB that a newer Linux keeps in one piece. After `MAX_READ`
-        the process gives that memory back, unless all of the matrix takes no more than `MAX_MAPPED`: what it needs
-        again is found in the system's memory of files, but mapping it anew costs a turn several milliseconds.
-        """
-        matrix_nd = self.matrix_nd.half_nd if isinstance(self.matrix_nd, HalfRows) else self.matrix_nd
-        if matrix_nd.nbytes <= MAX_MAPPED:
-            return
-        self._rows_read += rows
-        mapped, before = count_mapped(), self._mapped_before
-        grown = self._rows_read * AROUND_ROW if mapped is None or before is None else mapped - before
-        if grown > MAX_READ:
-            release_rows(matrix_nd)
-            self._rows_read, self._mapped_before = 0, count_mapped()
 
     def row_of(self, picture_id: str) -> int | None:
         """The row of a picture; None if there is no such picture."""

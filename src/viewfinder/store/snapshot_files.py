@@ -41,6 +41,7 @@ from viewfinder.store.growing_arrays import (
     count_rows,
     extend_rows,
     fill_rows,
+    find_rows_file,
     link_rows,
     map_rows,
     read_type,
@@ -284,7 +285,7 @@ def _open_snapshot(home: Path, space: str, mark: str) -> Snapshot:
         raise FileNotFoundError(home)
     import pyarrow as pa
 
-    matrix_nd = as_vectors(map_rows(home / MATRIX))
+    matrix_nd = as_vectors(map_rows(home / MATRIX), find_rows_file(home / MATRIX))
     tables = read_tables(home)
     table = pa.concat_tables(tables)
     if len(matrix_nd) != table.num_rows:
