@@ -34,7 +34,8 @@ def format_interval(found: dict[str, float]) -> str:
 def machine_line(found: dict[str, str]) -> str:
     """One machine, with date and versions."""
     versions = ", ".join(f"{name} {found[name]}" for name in ("numpy", "onnxruntime", "lancedb", "pillow"))
-    return f"{found['processor']}; {found['date']}; Python {found['python']}, {versions}"
+    kernels = f"; {found['blas']}" if "blas" in found else ""
+    return f"{found['processor']}; {found['date']}; Python {found['python']}, {versions}{kernels}"
 
 
 def format_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

@@ -11,11 +11,14 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+import numpy as np  # noqa: F401 (loads its BLAS)
+from threadpoolctl import threadpool_info
+
 PACKAGES = ("viewfinder", "numpy", "onnxruntime", "lancedb", "pillow")
 
 
 def describe_host() -> dict[str, str]:
-    """Processor, cores, GPU if there is one, date and the versions that matter."""
+    """Processor, cores, GPU if there is one, the kernels by which numpy multiplies, date and the versions that matter."""
     model = "unknown processor"
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
@@ -26,7 +29,14 @@ def describe_host() -> dict[str, str]:
         "date": datetime.now(UTC).date().isoformat(),
         "python": platform.python_version(),
         **_versions(),
+        **_name_kernels(),
     }
+
+
+def _name_kernels() -> dict[str, str]:
+    """For which processors numpy's OpenBLAS multiplies: of an older kind, by half the speed, if a variable says so."""
+    found = [one for one in threadpool_info() if one["user_api"] == "blas" and "numpy" in one["filepath"]]
+    return {"blas": f"{one['internal_api']} {one['architecture']}" for one in found if "architecture" in one}
 
 
 def _gpus() -> list[str]:

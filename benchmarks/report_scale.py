@@ -24,6 +24,9 @@ MIN_RECALL = 0.95
 MAX_OWN_LOAD = 1.5
 """How many processes beside its own threads may want a core on a machine that is called idle."""
 
+KINDS_AT = 1_000_000, 10_000_000
+"""Collections of which every kind of turn is shown."""
+
 CODES_AT = 64
 """Lists looked into in the table of codes."""
 
@@ -37,14 +40,16 @@ def scale_parts(
 ) -> dict[str, list[str]]:
     """All parts by name."""
     sizes = dict(sorted((int(size), found) for size, found in scale["sizes"].items()))
-    largest = max(size for size, found in sizes.items() if "kinds" in found)
+    usual, large_one = KINDS_AT
+    smaller = {size: found for size, found in sizes.items() if size <= usual}
     return {
         "scale-likeness": likeness_table(scale["likeness"]),
         "scale-turns": turns_table(sizes),
         "scale-index": index_table(sizes),
         "scale-snapshot": snapshot_table(sizes),
-        "scale-kinds": kinds_table(sizes, largest),
-        "scale-deep": deep_table(sizes[largest]),
+        "scale-kinds": kinds_table(smaller, usual),
+        "scale-kinds-large": kinds_table({large_one: sizes[large_one]}, large_one),
+        "scale-deep": deep_table(sizes),
         "scale-talks": talks_table(sizes),
         "scale-people": people_table(capacity["people"]),
         "scale-machine": [machine_line(scale["machine"])],
@@ -252,10 +257,16 @@ def kinds_table(sizes: dict[int, dict[str, Any]], largest: int) -> list[str]:
     return [f"{largest:,} pictures:", "", *format_table(head, rows), *below, "", _machine_of(sizes[largest])]
 
 
-def deep_table(found: dict[str, Any]) -> list[str]:
-    """Ranks, and pages far down, of the largest collection."""
-    rows = [[name.replace("rank_of", "`rank_of`"), _time(times)] for name, times in found["deep"].items()]
-    return [*format_table(["", "ms (at work)"], rows), "", _machine_of(found)]
+def deep_table(sizes: dict[int, dict[str, Any]]) -> list[str]:
+    """Ranks, and pages far down, a column a size."""
+    deep = {size: found for size, found in sizes.items() if found.get("deep")}
+    rows = [
+        [name.replace("rank_of", "`rank_of`"), *(_time(found["deep"][name]) for found in deep.values())]
+        for name in deep[min(deep)]["deep"]
+    ]
+    head = ["ms (at work)", *(f"{size:,}" for size in deep)]
+    machines = dict.fromkeys(_machine_of(found) for found in deep.values())
+    return [*format_table(head, rows), "", *machines]
 
 
 def talks_table(sizes: dict[int, dict[str, Any]]) -> list[str]:
