@@ -15,6 +15,7 @@ from jaxtyping import Bool, Float32, Int64, Shaped
 
 from viewfinder.search.approximate import ApproximateIndex, encode_ids
 from viewfinder.search.samples import SMALL_SAMPLE
+from viewfinder.store.growing_arrays import release_rows
 
 SCANNED = 3_000
 """Up to this many pictures all are scored, which costs about as much as a search of the index: each lies in a page of
@@ -67,6 +68,7 @@ class IndexedPictures:
         self.size = len(index)
         ids_n = encode_ids(ids)
         self.row_s = find_rows(ids_n, index.ids_s).astype(np.int32)
+        release_rows(index.ids_s)  # which are compared but once
         self._is_alike = len(ids_n) == self.size and bool((self.row_s == np.arange(self.size)).all())
         self.gone = int((self.row_s < 0).sum())
         known_n = np.zeros(len(ids_n), bool)
