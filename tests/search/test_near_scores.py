@@ -20,6 +20,7 @@ from viewfinder.search.gallery import Gallery
 from viewfinder.search.index_files import queries_like
 from viewfinder.search.indexed_pictures import IndexedPictures
 from viewfinder.search.near_scores import NearScores
+from viewfinder.search.parts import vocabulary_likeness, vocabulary_vectors
 from viewfinder.search.turn_scores import fit_query
 from viewfinder.search.verdicts import Judgement
 from viewfinder.testing import COLOURS, ColourEncoder
@@ -278,3 +279,22 @@ def test_a_change_that_stays_is_compared_with_all_pictures_once(monkeypatch: pyt
         assert compared.count(COUNT) == times
         compared.clear()
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32])
+def test_of_many_pictures_words_are_kept_in_half_precision_and_likeness_is_the_same(
+    monkeypatch: pytest.MonkeyPatch, kind: type
+) -> None:
+    gallery = pictures().gallery()
+    monkeypatch.setattr(scores, "MAX_KEPT_PICTURES", COUNT)
+    monkeypatch.setattr(scores, "HALVED_FROM", COUNT + (kind is np.float32))
+    assert ENCODER.vocabulary is not None
+    vector_l = vocabulary_vectors(gallery.snapshot.matrix_nd[:1], ENCODER.vocabulary)[0]
+    expected_n = vocabulary_likeness(gallery.snapshot.matrix_nd, ENCODER.vocabulary, vector_l)
+    few_k = np.arange(7, COUNT, 100)
+    for rows in (scores.EVERY_ROW, few_k):
+        found_k = scores.measure_likeness_in_words(gallery, vector_l, rows)
+        np.testing.assert_allclose(found_k, expected_n[rows], atol=1e-3 if kind is np.float16 else 2e-6)
+    kept_nl = gallery.snapshot.derived(f"vocabulary-{ENCODER.version}", lambda snapshot: np.empty(0), by_row=True)
+    assert kept_nl.dtype == np.dtype(kind)
+    assert kept_nl.shape == (COUNT, len(NAMES))

@@ -10,20 +10,26 @@ from functools import cached_property
 import numpy as np
 from jaxtyping import Bool, Float, Float32, Int, Int64
 
+from viewfinder.encoders.base import Vocabulary
 from viewfinder.encoders.scale import Scale
 from viewfinder.errors import UnknownName
 from viewfinder.query import SHARPNESS, Evidence, LikelihoodRatios, Opinion, Part, Query, Ratios, RegionSpace, Term
-from viewfinder.search.gallery import MAX_KEPT_PICTURES, Gallery
+from viewfinder.search.gallery import MAX_KEPT_PICTURES, MAX_PICTURES_AT_ONCE, Gallery
 from viewfinder.search.kernels import best_rows, dot_scores, top_k
 from viewfinder.search.parts import RIVAL_TEMPERATURE, contrast_scores, vocabulary_likeness, vocabulary_vectors
 from viewfinder.search.verdicts import CROWD, Spread
-from viewfinder.store.half_rows import HalfRows, take_rows
+from viewfinder.store.half_rows import HalfRows, as_vectors, take_rows
+from viewfinder.store.snapshot import Snapshot
 
 SAME_SCORES = 1e-9
 """Scores that deviate less from their mean are alike."""
 
 SCORED_AT_ONCE = 2048
 """Pictures here and there that are scored at once: their vectors stay in the processor's cache."""
+
+HALVED_FROM = 20_000
+"""Pictures from which on what the vocabulary says of all is kept in half precision; of fewer, a snapshot that was
+written never grows, so that none has rows of both kinds."""
 
 EVERY_ROW = slice(None)
 
@@ -268,18 +274,26 @@ def measure_likeness_in_words(
 ) -> Float32[np.ndarray, " k"]:
     """How similar `vector_l` is to the pictures in `rows` as the vocabulary describes them.
 
-    For a small collection it is cached, at 5 KB a picture; for a large one it is computed from their vectors.
+    For a collection that is not large, what it says of every picture is kept; else it is computed from their vectors.
     """
     vocabulary = gallery.encoder.vocabulary
     assert vocabulary is not None
     if len(gallery) <= MAX_KEPT_PICTURES:
-        vocabulary_nl = gallery.snapshot.derived(
-            f"vocabulary-{gallery.encoder.version}",
-            lambda snapshot: vocabulary_vectors(snapshot.matrix_nd[:], vocabulary),
-            by_row=True,
-        )
-        return dot_scores(vocabulary_nl[rows], vector_l)
+        return dot_scores(take_rows(_describe_all(gallery, vocabulary), rows), vector_l)
     return vocabulary_likeness(take_rows(gallery.snapshot.matrix_nd, rows), vocabulary, vector_l)
+
+
+def _describe_all(gallery: Gallery, vocabulary: Vocabulary) -> Float32[np.ndarray, "n l"] | HalfRows:
+    """All pictures as the vocabulary describes them, kept beside their snapshot: 5 KB a picture, of many half of it."""
+    kind = np.float32 if len(gallery) < HALVED_FROM else np.float16
+
+    def describe(snapshot: Snapshot) -> Float[np.ndarray, "n l"]:
+        starts = range(0, len(snapshot), MAX_PICTURES_AT_ONCE)
+        blocks = (vocabulary_vectors(snapshot.matrix_nd[at : at + MAX_PICTURES_AT_ONCE], vocabulary) for at in starts)
+        return np.concatenate([np.zeros((0, len(vocabulary.words)), kind), *(block.astype(kind) for block in blocks)])
+
+    name = f"vocabulary-{gallery.encoder.version}"
+    return as_vectors(gallery.snapshot.derived(name, describe, by_row=True))
 
 
 # -- what answers and written words add

@@ -442,7 +442,7 @@ class TextLists:
 
 # -- which state of the tables a snapshot shows
 
-SNAPSHOT_FORMAT = 5
+SNAPSHOT_FORMAT = 6
 """Increased when the meaning of a snapshot's files changes: older ones are then rebuilt."""
 
 _NEWEST_FIRST = 2**64 - 1
