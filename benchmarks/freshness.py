@@ -50,7 +50,8 @@ class Figure:
         return f"{self.result}/{self.part}"
 
 
-STARTER = ("encoders/starter/encoder.py", "encoders/starter/network.onnx")
+SENTENCES = ("encoders/starter/sentence_network.py", "encoders/starter/sentences.onnx")
+STARTER = ("encoders/starter/encoder.py", "encoders/starter/network.onnx", *SENTENCES)
 MODELS = (
     "encoders/onnx.py",
     *(f"encoders/onnx_models/{name}.py" for name in ("encoder", "graphs", "pixels", "tokens")),
@@ -74,6 +75,7 @@ INDEX = tuple(
     f"search/{name}.py"
     for name in ("approximate", "index_files", "indexed_pictures", "samples", "turn_scores", "kernels")
 )
+SCALE = (10_000, 50_000, 200_000, 1_000_000, 3_000_000, 10_000_000)
 REGION_SCORES = ("search/region_scores.py", "retrievers/shared/numpy_network.py")
 
 
@@ -94,7 +96,7 @@ FIGURES = (
             "memory": ("store/ingest.py", "store/store.py", "pictures/sandbox.py", "pictures/worker.py"),
             "finding": (*TURN, *STARTER),
             "asking": ("session/session.py", *QUESTIONS),
-            "long_talks": (*TURN, *QUESTIONS),
+            "long_talks": (*TURN, *QUESTIONS, *SENTENCES),
             "cold_start": (
                 "cli/app.py",
                 "cli/library.py",
@@ -109,8 +111,8 @@ FIGURES = (
         "serving",
         "serving.py PICTURES --only {part}",
         {
-            "turns": (*SERVER, *TURN),
-            "crowd": (*SERVER, *TURN),
+            "turns": (*SERVER, *TURN, *SENTENCES),
+            "crowd": (*SERVER, *TURN, *SENTENCES),
             "workers": (*SERVER, "server/workers.py"),
             "idle": (*TALKING, "server/running.py"),
             "memory": ("server/conversations/open_sessions.py", "session/states.py", "byte_cache.py"),
@@ -127,6 +129,7 @@ FIGURES = (
                 *(f"server/static/{name}" for name in ("js/actions.js", "js/grid.js", "js/say.js")),
                 *SERVER,
                 *TURN,
+                *SENTENCES,
             ),
         },
     ),
@@ -149,12 +152,12 @@ FIGURES = (
     *figures_of(
         "capacity",
         "capacity.py --only {part}",
-        {"turns": TURN, "small": ("search/shard_scores.py", "search/verdicts.py")},
+        {"turns": (*TURN, *SENTENCES), "small": ("search/shard_scores.py", "search/verdicts.py")},
     ),
     *figures_of(
         "scale",
         "scale.py DATA --work FOLDER --sizes {last}",
-        dict.fromkeys([f"sizes.{size}" for size in (10_000, 50_000, 200_000, 1_000_000, 3_000_000)], INDEX),
+        dict.fromkeys([f"sizes.{size}" for size in SCALE], (*INDEX, "store/half_rows.py", *SENTENCES)),
     ),
     *figures_of(
         "sharded",
@@ -190,9 +193,11 @@ FIGURES = (
                 "session/chances.py",
                 "session/evidence.py",
                 "store/half_rows.py",
+                *SENTENCES,
             )
         },
     ),
+    *figures_of("sentences", "sentences.py DATA --work FOLDER", {"all": SENTENCES}),
     *figures_of(
         "start",
         "start.py LIBRARY LIBRARY --before SOURCE",
@@ -202,6 +207,7 @@ FIGURES = (
                 "cli/options.py",
                 "cli/output.py",
                 "encoders/starter/encoder.py",
+                *SENTENCES,
                 "pictures/__init__.py",
                 "store/growing_arrays.py",
                 "store/checksums.py",

@@ -37,7 +37,7 @@ from report_capacity import capacity_parts, capacity_plot
 from report_claims import claim_parts, claims_plot, few_seeds
 from report_conversations import conversation_parts, conversations_plot, minds_parts, short_rows
 from report_describing import describing_parts
-from report_encoders import encoders_table
+from report_encoders import encoders_table, sentences_table
 from report_fusion import fusion_parts, one_time_table
 from report_mai import mai_parts
 from report_mixture import mixture_parts
@@ -136,6 +136,7 @@ def make_parts(results: dict[str, dict[str, Any]], judged: Sequence[Judged]) -> 
         "language": language_table(worlds["language"]),
         "late-interaction": late_interaction_tables(results["late_interaction"]),
         "encoders": encoders_table(results["encoders"]),
+        "sentences": sentences_table(results["sentences"]),
         "installed": installed_line(results["installed"]),
         "quality": quality_table(quality),
         "verdicts-here": verdicts_here_table(results["verdicts_here"]),

@@ -1,4 +1,4 @@
-"""The table of encoders.json, for report.py: what a model costs in torch and as ONNX."""
+"""The tables of encoders.json and sentences.json, for report.py: what a model costs in torch, as ONNX and in 8 bits."""
 
 from __future__ import annotations
 
@@ -27,3 +27,27 @@ def encoders_table(found: Mapping[str, Any]) -> list[str]:
         "pictures a second on two threads (over torch)",
     ]  # fmt: skip
     return [*format_table(heads, rows), "", machine_line(found["machine"])]
+
+
+def sentences_table(found: Mapping[str, Any]) -> list[str]:
+    """The network of sentences in float32 and in 8 bits, and what the second gains."""
+    ms, memory = found["ms"], found["memory"]
+    ways = ("float32", "8 bits")
+    times = f"{ms['ratio']:.1f} times ({' to '.join(f'{quartile:.1f}' for quartile in ms['quartiles'])})"
+    rows = [
+        ["a text, ms of a processor", *(f"{ms[way]:.1f}" for way in ways), times],
+        ["private memory, MB", *(str(memory[way]["private_MB"]) for way in ways), ""],
+        *(
+            [
+                f"R@{best}",
+                *(f"{100 * kept[way]:.1f} %" for way in ways),
+                f"{100 * kept['gain']:+.2f} ({100 * kept['low']:+.2f} to {100 * kept['high']:+.2f})",
+            ]
+            for best, kept in found["found"].items()
+        ),
+    ]  # fmt: skip
+    about = (
+        f"{found['captions']:,} captions, {found['photographs']:,} photographs; cosine of the two vectors of a caption"
+        f" {found['cosine']['mean']:.4f} (least {found['cosine']['least']:.4f})"
+    )
+    return [*format_table(["", *ways, "gain (interval)"], rows), "", about, "", machine_line(found["machine"])]
