@@ -245,7 +245,7 @@ class Library:
         from viewfinder.store.adding import add_pictures, check_workers, plan_add, read_adding
         from viewfinder.store.adding_note import note_adding
 
-        check_workers(workers)
+        check_workers(workers, are_here=embedder is None)
         adding = read_adding(
             self.store, paths, captions=captions, catalogue=catalogue, key=key, follow_links=follow_links,
             include=include, leave_out=leave_out, encoder=encoder, may_be_away=embedder is not None or dry_run,
