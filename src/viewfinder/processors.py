@@ -19,7 +19,7 @@ from viewfinder.errors import BadInput
 Task = TypeVar("Task")
 
 MAX_PER_PROCESSOR = 8
-"""Processes that may be asked for: each takes a hundred megabytes, and more than one a processor gain next to nothing."""
+"""Processes that may be asked for: each takes a hundred megabytes, and more than one a processor gain little."""
 
 _OWN_GROUPS = Path("/proc/self/cgroup")
 _MOUNTED = Path("/sys/fs/cgroup")
