@@ -12,11 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-from viewfinder.data.cells import split_column, strip_markup
+from viewfinder.data.cells import settle_separators, split_column, strip_markup
 from viewfinder.data.files import Dropped, Table
 from viewfinder.data.picture_keys import PictureFinder, choose_key_columns, guess_key_column
 from viewfinder.errors import BadInput
-from viewfinder.wording.numbers import settle_separators
 from viewfinder.wording.product_columns import MAX_PRODUCT_PICTURES, PRODUCT, squeeze_name
 
 NOT_GIVEN = frozenset({"", "NA"})
