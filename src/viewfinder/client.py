@@ -237,6 +237,9 @@ class RemoteLibrary:
         """Always true: a library without pictures is a library."""
         return True
 
+    def __repr__(self) -> str:
+        return f"<RemoteLibrary {self.url}>"  # without the token: a notebook keeps what it shows
+
     def __iter__(self) -> Iterator[PictureRow]:
         """The pictures, by id; a file is its last name only. A request for each: `find` is for looking for one."""
         for id in sorted(card["id"] for card in self._pages("POST", "/pictures/browse", "pictures")):
@@ -836,7 +839,7 @@ def _read_image(image: OwnImage) -> bytes:
     if not isinstance(image, str | Path):
         return image if isinstance(image, bytes) else pack_image(image)
     if not is_file(image):
-        raise BadInput(f"no such image: {image}")
+        raise BadInput(f"no such image: {image or 'an empty text names none'}")
     try:
         return Path(image).read_bytes()
     except OSError as error:
