@@ -254,4 +254,4 @@ def test_tables_of_other_packages_are_taken_as_they_are(home: Path) -> None:
 def test_a_mapping_of_columns_is_no_list_of_rows(home: Path) -> None:
     library, _ = filled(home, 1)
     with pytest.raises(BadInput, match="catalogue: a list of rows is needed"):
-        library.add(catalogue={"id": ["a"], "price": [5]})
+        library.add(catalogue={"id": ["a"], "price": [5]})  # type: ignore[dict-item]

@@ -349,7 +349,7 @@ def test_a_range_that_ends_before_it_begins_is_told_the_other_way_round(conditio
         AttributeColumn.of("price", SHOP).find_values(condition)
 
 
-DAYS = [["31.12.2023"], ["1.2.2024"], ["2024-03-01"], ["2024/4/2 10:30"], ["May 2024"], ["3/4/2024"]]
+WRITTEN_DAYS = [["31.12.2023"], ["1.2.2024"], ["2024-03-01"], ["2024/4/2 10:30"], ["May 2024"], ["3/4/2024"]]
 
 
 @pytest.mark.parametrize(
@@ -365,7 +365,7 @@ DAYS = [["31.12.2023"], ["1.2.2024"], ["2024-03-01"], ["2024/4/2 10:30"], ["May 
     ],
 )
 def test_dates_that_can_be_read_in_one_way_only_are_compared_as_dates(condition: str, values: set[str]) -> None:
-    assert set(AttributeColumn.of("since", DAYS).find_values(condition)) == values
+    assert set(AttributeColumn.of("since", WRITTEN_DAYS).find_values(condition)) == values
 
 
 def test_a_letter_with_a_mark_is_one_letter_however_it_is_written() -> None:

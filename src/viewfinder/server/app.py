@@ -156,7 +156,7 @@ def create_app(
 def answer_head(app: FastAPI, routers: Sequence[APIRouter]) -> None:
     """What GET gives at once, HEAD gives without its body, for monitors and proxies; streams are not begun for it."""
     for route in (route for router in routers for route in router.routes):
-        if isinstance(route, APIRoute) and "GET" in route.methods and route.response_class not in STREAMS:
+        if isinstance(route, APIRoute) and "GET" in (route.methods or ()) and route.response_class not in STREAMS:
             twin = copy(route)
             twin.methods, twin.include_in_schema = {"HEAD"}, False
             app.router.routes.append(twin)
