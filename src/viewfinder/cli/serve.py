@@ -214,7 +214,7 @@ def token(
         list[str] | None,
         option(
             "read|write|download|tickets|admin",
-            "What it may do; repeat for several. read: look and search. write: talk, upload. "
+            "What it may do; repeat for several. read: look, search and talk. write: upload, keep albums, delete. "
             "download: fetch the files themselves. tickets: make tokens that last minutes, for visitors' browsers. "
             "admin: change the collection, tokens, studies.",
         ),

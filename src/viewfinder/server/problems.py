@@ -171,6 +171,8 @@ def _explain(request: Request, error: Exception) -> Problem:
             named = find_wrong(error.errors())[:MAX_NAMED]
             errors = [{"where": [str(part) for part in where], "message": message} for where, message in named]
             where, message = named[0]
+            if where == ("body",) and "json" not in request.headers.get("content-type", "").lower():
+                message = "send JSON, with the header Content-Type: application/json"
             return Problem(422, "invalid", f"{'.'.join(map(str, where))}: {message}", errors=errors)
         case HTTPException(status_code=status):
             headers, detail = dict(error.headers or {}), str(error.detail)

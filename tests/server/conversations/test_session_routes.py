@@ -306,3 +306,13 @@ def test_what_is_wrong_with_a_turn_is_told_of_the_turn_that_was_meant(
 def test_a_header_that_is_wrong_is_named(client: TestClient, conversation: str) -> None:
     answer = client.post(f"{conversation}/turns", json={"say": "a dog"}, headers={"Idempotency-Key": "a" * 400})
     assert answer.status_code == 422 and "Idempotency-Key" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("kind", [{}, {"Content-Type": "application/x-www-form-urlencoded"}])
+@pytest.mark.parametrize("content", [b'{"say": "a dog"}', b""])
+def test_json_without_its_header_is_told_which_it_lacks(
+    client: TestClient, conversation: str, kind: dict[str, str], content: bytes
+) -> None:
+    answer = client.post(f"{conversation}/turns", content=content, headers=kind)
+    assert answer.status_code == 422
+    assert answer.json()["detail"] == "body: send JSON, with the header Content-Type: application/json"
