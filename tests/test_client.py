@@ -513,7 +513,7 @@ def test_an_id_that_would_be_another_address_is_nobodys(remote: RemoteLibrary, i
         lambda: chat.rank_of(id),
     ]
     for ask in asked:
-        with pytest.raises(UnknownName, match="there is no (picture|session|album)"):
+        with pytest.raises(UnknownName, match=r"there is no (picture|session|album)"):
             ask()
     assert id not in remote
 
