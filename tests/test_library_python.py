@@ -19,7 +19,7 @@ import viewfinder
 import viewfinder.library
 from viewfinder.byte_cache import ByteCache
 from viewfinder.conversation import Show
-from viewfinder.errors import BadInput, LibraryError, ViewfinderError
+from viewfinder.errors import BadInput, LibraryError, NotALibrary, ViewfinderError
 from viewfinder.library import Library
 from viewfinder.retrievers import Composer
 from viewfinder.search.hits import Hit, Hits, PicturePath
@@ -255,3 +255,30 @@ def test_a_mapping_of_columns_is_no_list_of_rows(home: Path) -> None:
     library, _ = filled(home, 1)
     with pytest.raises(BadInput, match="catalogue: a list of rows is needed"):
         library.add(catalogue={"id": ["a"], "price": [5]})  # type: ignore[dict-item]
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda library: library.find("red over blue"),
+        lambda library: library.status(),
+        list,
+        lambda library: library["an id"],
+        lambda library: library.failures(),
+        lambda library: library.verify(),
+        lambda library: library.encoders(),
+        lambda library: library.to_arrow(),
+        lambda library: library.add(library.folder.parent / "pictures", workers=1),
+    ],
+)
+def test_a_library_whose_disk_is_gone_is_said_so_and_nothing_is_made_in_its_place(
+    home: Path, ask: Callable[[Library], object]
+) -> None:
+    library, _ = filled(home, 2)
+    library.find("red over blue")
+    home.rename(home.parent / "unplugged")
+    with pytest.raises(NotALibrary, match=f"{home} holds no library: check the path"):
+        ask(library)
+    assert not home.exists()
+    (home.parent / "unplugged").rename(home)
+    assert len(library.find("red over blue")) == 2
