@@ -18,6 +18,9 @@ URL_FILE = "bucket.url"
 PULLING = "pull.lock"
 """Held while a process updates a local folder from the bucket: else an older state could be written last."""
 
+PATIENCE_S = 60
+"""How long a bucket that is out of reach is asked again."""
+
 _NAMELESS = re.compile(r"(s3|gs):(?:/*|/{3,}.*)")
 _URL = re.compile(r"(s3|gs):/{1,2}([^/]+)/?(.*?)/*")
 
@@ -78,7 +81,8 @@ def open_store(url: str) -> tuple[Any, str]:
     from pyarrow import fs
 
     scheme, _, place = url.partition("://")
-    return fs.FileSystem.from_uri(f"{scheme}://{place.partition('/')[0]}")[0], place
+    patience = f"?retry_limit_seconds={PATIENCE_S}" if scheme == "gs" else ""  # else it tries for a quarter of an hour
+    return fs.FileSystem.from_uri(f"{scheme}://{place.partition('/')[0]}{patience}")[0], place
 
 
 def original_name(picture: str) -> str:
