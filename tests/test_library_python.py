@@ -7,6 +7,7 @@ import importlib.util
 import json
 import os
 import pickle
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -282,3 +283,12 @@ def test_a_library_whose_disk_is_gone_is_said_so_and_nothing_is_made_in_its_plac
     assert not home.exists()
     (home.parent / "unplugged").rename(home)
     assert len(library.find("red over blue")) == 2
+
+
+@pytest.mark.parametrize("rows", [("{0},5", "{1},7"), ("5,{0}",)])
+def test_a_table_without_the_names_of_its_columns_loses_no_row_to_them(home: Path, rows: tuple[str, ...]) -> None:
+    library, drawn = filled(home, 2)
+    table = write_table(home.parent / "table.csv", *(row.format(*(it.path.name for it in drawn)) for row in rows))
+    told = f"table.csv, line 1: '{drawn[0].path.name}' is a picture, and no name of a column"
+    with pytest.raises(BadInput, match=re.escape(told)):
+        library.add(catalogue=table)
