@@ -142,7 +142,7 @@ class _Screens:
         if not is_file(file):
             if (url := parse_address(file)) is not None:
                 raise BadInput(f"no such image: {url} is an address, not a file: download it, and give the file")
-            raise BadInput(f"no such image: {file if name else 'an empty text names none'}")
+            raise BadInput(f"no such image: {file}")
         try:
             pixels = decode_one(file, fit).pixels
         except PictureError as error:
