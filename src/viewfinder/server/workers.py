@@ -28,7 +28,6 @@ from prometheus_client.multiprocess import mark_process_dead
 
 from viewfinder.errors import BadInput, ViewfinderError
 from viewfinder.library import Library
-from viewfinder.processors import check_processes
 from viewfinder.scratch import scratch_folder
 from viewfinder.server import monitoring
 from viewfinder.server.database import Database
@@ -61,7 +60,7 @@ def run_workers(
 
     Raises:
         BadInput: the port is in use or not ours to have, or another machine could reach the server without a token;
-            or this is Windows, or a cluster searches; or so many processes are too many for this machine.
+            or this is Windows, or a cluster searches.
         ViewfinderError: what is served cannot be opened.
     """
     if sys.platform == "win32":
@@ -70,7 +69,6 @@ def run_workers(
         raise BadInput(
             "--workers: with --ray one process serves, and the cluster's actors search; leave one of them out"
         )
-    check_processes("--workers", settings.workers)
     monitoring.configure_log()
     with open_listener(settings.host, settings.port) as listener, _open_shared_folder() as shared:
         Library.open(library_folder)
