@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from viewfinder.library import Library
-from viewfinder.server.app import Document, create_app, list_operations
+from viewfinder.server.app import create_app
+from viewfinder.server.document import Document, list_operations
 from viewfinder.server.settings import ServerSettings
 from viewfinder.store.settings import Settings
 

@@ -498,3 +498,35 @@ def test_columns_and_an_order_are_asked_for_as_here(library: Library, remote: Re
         remote.find("red", sort="prize")
     with pytest.raises(UnknownName, match="no column called 'prize'"):
         remote.find("red", fields="prize")
+
+
+@pytest.mark.parametrize("id", ["", ".", "..", "../sessions", "a/b", "a?b=1", "%2e%2e", "\n", "x" * 65, "\ud800"])
+def test_an_id_that_would_be_another_address_is_nobodys(remote: RemoteLibrary, id: str) -> None:
+    chat = remote.chat()
+    asked: list[Callable[[], object]] = [
+        lambda: remote[id],
+        lambda: remote.remove(id),
+        lambda: remote.download(id, "picture.jpg"),
+        lambda: remote.resume(id),
+        lambda: remote.delete_album(id),
+        lambda: remote.change_album(id, name="x"),
+        lambda: chat.rank_of(id),
+    ]
+    for ask in asked:
+        with pytest.raises(UnknownName, match=r"there is no (picture|session|album)"):
+            ask()
+    assert id not in remote
+
+
+def test_the_address_of_the_api_is_that_of_its_server(remote: RemoteLibrary) -> None:
+    with viewfinder.connect(f"{remote.url}/api/v1/") as again:
+        assert again.url == remote.url and len(again) == len(remote)
+
+
+def test_an_address_with_a_path_of_its_own_is_no_server(remote: RemoteLibrary) -> None:
+    with pytest.raises(ServerFailed, match=f"{remote.url}/search: no server of viewfinder answers there"):
+        viewfinder.connect(f"{remote.url}/search")
+
+
+def test_a_library_of_a_server_says_where_it_is_and_not_by_which_token(remote: RemoteLibrary) -> None:
+    assert repr(remote) == f"<RemoteLibrary {remote.url}>"

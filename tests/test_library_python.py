@@ -7,10 +7,12 @@ import importlib.util
 import json
 import os
 import pickle
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from PIL import Image
 
@@ -18,7 +20,7 @@ import viewfinder
 import viewfinder.library
 from viewfinder.byte_cache import ByteCache
 from viewfinder.conversation import Show
-from viewfinder.errors import BadInput, LibraryError, ViewfinderError
+from viewfinder.errors import BadInput, LibraryError, NotALibrary, ViewfinderError
 from viewfinder.library import Library
 from viewfinder.retrievers import Composer
 from viewfinder.search.hits import Hit, Hits, PicturePath
@@ -192,3 +194,101 @@ def test_a_library_tunes_itself(home: Path) -> None:
     table = write_table(home.parent / "captions.csv", "file,caption", "a.png,red")
     with pytest.raises(BadInput, match="0 pictures with captions were found; tuning needs at least 20"):
         library.tune(captions=str(table))  # it came as far as that
+
+
+def test_results_are_the_same_in_another_process(home: Path) -> None:
+    library, _ = filled(home, 3)
+    hits = library.find("red over blue", n=2)
+    for again in (pickle.loads(pickle.dumps(hits)), copy.copy(hits), copy.deepcopy(hits)):
+        assert again == hits and again.to_json() == hits.to_json()
+
+
+def test_a_library_is_opened_anew_where_it_is_unpickled(home: Path) -> None:
+    library, _ = filled(home, 3)
+    again = pickle.loads(pickle.dumps(library))
+    assert again is not library
+    assert again.find("red over blue")[0].id == library.find("red over blue")[0].id
+
+
+def test_a_library_that_is_gone_is_not_made_where_it_is_unpickled(home: Path) -> None:
+    library, _ = filled(home, 3)
+    packed = pickle.dumps(library)
+    home.rename(home.parent / "elsewhere")
+    with pytest.raises(ViewfinderError, match=f"there is no library in {home}"):
+        pickle.loads(packed)
+
+
+def test_a_library_says_where_it_is_and_stays_there_when_the_program_goes_elsewhere(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filled(home, 3)
+    monkeypatch.chdir(home.parent)
+    library = viewfinder.open(home.name)
+    monkeypatch.chdir("/")
+    assert len(library) == 3 and repr(library) == f"<Library {home}>"
+
+
+class Frame:
+    """A table as pandas has it: iterating gives the names of its columns."""
+
+    columns = ("id", "price")
+
+    def __init__(self, rows: list[dict[str, object]]) -> None:
+        self.rows = rows
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns)
+
+    def to_dict(self, orient: str) -> list[dict[str, object]]:
+        assert orient == "records"
+        return self.rows
+
+
+def test_tables_of_other_packages_are_taken_as_they_are(home: Path) -> None:
+    library, _ = filled(home, 3)
+    row = next(iter(library))
+    for price, table in ((5, pa.table({"id": [row.id], "price": [5]})), (7, Frame([{"id": row.id, "price": 7}]))):
+        assert library.add(catalogue=table).described == 1
+        assert library[row.id].attributes["price"] == (str(price),)
+
+
+def test_a_mapping_of_columns_is_no_list_of_rows(home: Path) -> None:
+    library, _ = filled(home, 1)
+    with pytest.raises(BadInput, match="catalogue: a list of rows is needed"):
+        library.add(catalogue={"id": ["a"], "price": [5]})  # type: ignore[dict-item]
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda library: library.find("red over blue"),
+        lambda library: library.status(),
+        list,
+        lambda library: library["an id"],
+        lambda library: library.failures(),
+        lambda library: library.verify(),
+        lambda library: library.encoders(),
+        lambda library: library.to_arrow(),
+        lambda library: library.add(library.folder.parent / "pictures", workers=1),
+    ],
+)
+def test_a_library_whose_disk_is_gone_is_said_so_and_nothing_is_made_in_its_place(
+    home: Path, ask: Callable[[Library], object]
+) -> None:
+    library, _ = filled(home, 2)
+    library.find("red over blue")
+    home.rename(home.parent / "unplugged")
+    with pytest.raises(NotALibrary, match=f"{home} holds no library: check the path"):
+        ask(library)
+    assert not home.exists()
+    (home.parent / "unplugged").rename(home)
+    assert len(library.find("red over blue")) == 2
+
+
+@pytest.mark.parametrize("rows", [("{0},5", "{1},7"), ("5,{0}",)])
+def test_a_table_without_the_names_of_its_columns_loses_no_row_to_them(home: Path, rows: tuple[str, ...]) -> None:
+    library, drawn = filled(home, 2)
+    table = write_table(home.parent / "table.csv", *(row.format(*(it.path.name for it in drawn)) for row in rows))
+    told = f"table.csv, line 1: '{drawn[0].path.name}' is a picture, and no name of a column"
+    with pytest.raises(BadInput, match=re.escape(told)):
+        library.add(catalogue=table)

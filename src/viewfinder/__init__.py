@@ -36,7 +36,7 @@ def open(folder: str | Path, encoder: str | None = None) -> Library:
         place = local_folder(check_path("folder", folder))
     except RuntimeError as error:  # ~user, with no such home directory here
         raise BadInput(f"folder: {folder}: {error}") from error
-    return Library.open(place, encoder=encoder)
+    return Library.open(place.absolute(), encoder=encoder)  # it stays there when the program goes elsewhere
 
 
 def connect(url: str, token: str | None = None) -> RemoteLibrary:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,7 +17,7 @@ from datetime import datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, cast
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 import httpx
 
@@ -206,7 +207,7 @@ class RemoteLibrary:
             raise BadInput(f"url: {url[:60]!r} has no http:// or https:// before it, as in http://127.0.0.1:8008")
         if token is not None and not (token.isascii() and token.isprintable()):
             raise BadInput("token: this is none, `viewfinder token add` makes plain letters")
-        self.url = url.rstrip("/")
+        self.url = url.rstrip("/").removesuffix("/api/v1")
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         try:
             self._http = httpx.Client(base_url=f"{self.url}/api/v1", headers=headers, timeout=TIMEOUT)
@@ -215,6 +216,9 @@ class RemoteLibrary:
         try:
             # A wrong address or token is reported now: nothing was there yet that may come back.
             self._read(self._send("GET", "/collection", patience=Patience(repeatable=True, cuts_left=0)))
+        except UnknownName as error:
+            self.close()
+            raise ServerFailed(f"{self.url}: no server of viewfinder answers there: check the url") from error
         except BaseException:
             self.close()
             raise
@@ -237,6 +241,9 @@ class RemoteLibrary:
         """Always true: a library without pictures is a library."""
         return True
 
+    def __repr__(self) -> str:
+        return f"<RemoteLibrary {self.url}>"  # without the token: a notebook keeps what it shows
+
     def __iter__(self) -> Iterator[PictureRow]:
         """The pictures, by id; a file is its last name only. A request for each: `find` is for looking for one."""
         for id in sorted(card["id"] for card in self._pages("POST", "/pictures/browse", "pictures")):
@@ -248,7 +255,7 @@ class RemoteLibrary:
 
     def __getitem__(self, picture: Picture) -> PictureRow:
         """One picture, by its id (or a result). Raises UnknownName: there is none."""
-        return _read_row(self.ask("GET", f"/pictures/{quote(id_of(picture), safe='')}"))
+        return _read_row(self.ask("GET", f"/pictures/{_check_id('picture', id_of(picture))}"))
 
     def __contains__(self, picture: object) -> bool:
         """Whether the server has a picture, by its id, its row or a result."""
@@ -316,7 +323,7 @@ class RemoteLibrary:
             ServerFailed: a job that removes them failed.
         """
         jobs = dict.fromkeys(
-            self.ask("DELETE", f"/pictures/{quote(id_of(picture), safe='')}")["job"] for picture in pictures
+            self.ask("DELETE", f"/pictures/{_check_id('picture', id_of(picture))}")["job"] for picture in pictures
         )
         for job in jobs:
             self._wait_for(job)
@@ -424,7 +431,7 @@ class RemoteLibrary:
             UnknownName: the server keeps no such conversation.
         """
         check_type("conversation", conversation, KeptConversation, str)
-        id = conversation if isinstance(conversation, str) else conversation.id
+        id = _check_id("session", conversation if isinstance(conversation, str) else conversation.id)
         chat = RemoteSession(self, id, fields=fields, sort=sort, on_conflict=on_conflict)
         chat.catch_up()
         return chat
@@ -458,7 +465,7 @@ class RemoteLibrary:
         Raises:
             UnknownName: there is no such album.
         """
-        path = f"/albums/{quote(_album_id(album), safe='')}"
+        path = f"/albums/{_check_id('album', _album_id(album))}"
         if name is not None:
             self.ask("PATCH", path, {"name": name})
         change = {"add": list(map(id_of, add)), "remove": list(map(id_of, remove))}
@@ -466,11 +473,11 @@ class RemoteLibrary:
 
     def delete_album(self, album: Album | str) -> None:
         """Deletes an album; its pictures stay in the library. Raises UnknownName: there is none."""
-        self.ask("DELETE", f"/albums/{quote(_album_id(album), safe='')}")
+        self.ask("DELETE", f"/albums/{_check_id('album', _album_id(album))}")
 
     def album_pictures(self, album: Album | str) -> list[str]:
         """The ids of an album's pictures, in the order in which they were added. Raises UnknownName: there is none."""
-        return [it["id"] for it in self._pages("GET", f"/albums/{quote(_album_id(album), safe='')}", "results")]
+        return [it["id"] for it in self._pages("GET", f"/albums/{_check_id('album', _album_id(album))}", "results")]
 
     def mark(self, *pictures: Picture, favourite: bool | None = None, stars: int | None = None) -> None:
         """Makes pictures favourites, or not, and gives them stars, 0 for none; what is None stays as it is."""
@@ -505,8 +512,8 @@ class RemoteLibrary:
         """
         id, place = id_of(picture), check_path("to", to)
         if place.is_dir():
-            place /= PurePath(self.ask("GET", f"/pictures/{quote(id, safe='')}")["names"][0]).name
-        return self._save(f"/pictures/{quote(id, safe='')}/original?download=1", place)
+            place /= PurePath(self.ask("GET", f"/pictures/{_check_id('picture', id)}")["names"][0]).name
+        return self._save(f"/pictures/{_check_id('picture', id)}/original?download=1", place)
 
     def export(
         self,
@@ -807,7 +814,7 @@ class RemoteSession(TurnMethods):
 
     def rank_of(self, picture: Picture) -> int:
         """The rank of a picture after the newest turn: 0-based, in the whole collection, pessimistic on ties."""
-        path = f"/sessions/{self.id}/turns/{self.turn}/ranks/{quote(id_of(picture), safe='')}"
+        path = f"/sessions/{self.id}/turns/{self.turn}/ranks/{_check_id('picture', id_of(picture))}"
         return int(self._library.ask("GET", path)["worst"])
 
     def forget(self) -> None:
@@ -836,7 +843,7 @@ def _read_image(image: OwnImage) -> bytes:
     if not isinstance(image, str | Path):
         return image if isinstance(image, bytes) else pack_image(image)
     if not is_file(image):
-        raise BadInput(f"no such image: {image}")
+        raise BadInput(f"no such image: {image or 'an empty text names none'}")
     try:
         return Path(image).read_bytes()
     except OSError as error:
@@ -863,6 +870,17 @@ def _read_events(lines: Iterator[str]) -> Iterator[_Event]:
 
 def _read_album(told: Mapping[str, Any]) -> Album:
     return Album(told["id"], told["name"], told["pictures"], told["missing"])
+
+
+def _check_id(kind: str, id: str) -> str:
+    """An id, as a part of an address. Raises UnknownName: it would be that of something else, and is nobody's id.
+
+    >>> _check_id("picture", "1b-2c")
+    '1b-2c'
+    """
+    if re.fullmatch(r"(?!\.)[\w.~-]{1,64}", id, re.ASCII) is None:
+        raise UnknownName(f"there is no {kind} {id[:64]!r}")
+    return id
 
 
 def _album_id(album: Album | str) -> str:

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -99,7 +100,7 @@ class Library:
     """Pictures, encoder and store in one folder; `viewfinder.open` makes one.
 
     `len(library)` counts its pictures, and iterating yields them (`PictureRow`), by id. It need not be closed;
-    `with` or `close` frees its memory at once.
+    `with` or `close` frees its memory at once. What is pickled is its place: another process opens it there.
     """
 
     def __init__(self, folder: Path, settings: Settings) -> None:
@@ -137,6 +138,12 @@ class Library:
     def __bool__(self) -> bool:
         """Always true: a library without pictures is a library."""
         return True
+
+    def __repr__(self) -> str:
+        return f"<Library {place_name(self.folder)}>"
+
+    def __reduce__(self) -> tuple[Callable[..., Library], tuple[Path]]:
+        return partial(Library.open, create=False), (self.folder.absolute(),)
 
     def __iter__(self) -> Iterator[PictureRow]:
         """The pictures, by id: where they lie, and what is known about them."""
@@ -245,7 +252,7 @@ class Library:
         from viewfinder.store.adding import add_pictures, check_workers, plan_add, read_adding
         from viewfinder.store.adding_note import note_adding
 
-        check_workers(workers)
+        check_workers(workers, are_here=embedder is None)
         adding = read_adding(
             self.store, paths, captions=captions, catalogue=catalogue, key=key, follow_links=follow_links,
             include=include, leave_out=leave_out, encoder=encoder, may_be_away=embedder is not None or dry_run,

@@ -14,7 +14,12 @@ from pathlib import Path
 from threading import Lock, local
 from typing import Any, TypeVar
 
+from viewfinder.errors import BadInput
+
 Task = TypeVar("Task")
+
+MAX_PER_PROCESSOR = 8
+"""Processes that may be asked for: each takes a hundred megabytes, and more than one a processor gain little."""
 
 _OWN_GROUPS = Path("/proc/self/cgroup")
 _MOUNTED = Path("/sys/fs/cgroup")
@@ -35,6 +40,16 @@ def count_processors(own_groups: Path = _OWN_GROUPS, mounted: Path = _MOUNTED) -
     quota = min(_list_quotas(own_groups, mounted), default=float(allowed))
     # Half a processor more than a whole number is one worker more, which then waits half of its time.
     return max(1, min(allowed, ceil(quota)))
+
+
+def check_processes(name: str, asked: int) -> None:
+    """Raises BadInput: more processes are asked for than this machine can bear."""
+    cores = count_processors()
+    if asked > cores * MAX_PER_PROCESSOR:
+        raise BadInput(
+            f"{name}: {asked:,} processes are too many for the {cores} cores here: give as many as there are cores, "
+            f"and {cores * MAX_PER_PROCESSOR} at most"
+        )
 
 
 def share_out(work: Callable[[Task], object], tasks: Iterable[Task]) -> None:

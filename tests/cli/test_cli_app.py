@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import viewfinder as package
+from viewfinder import processors
 from viewfinder.cli.app import fill_in_ray
 
 Run = Callable[..., Any]
@@ -217,3 +218,44 @@ def test_else_the_library_is_in_the_user_data_folder(viewfinder: Run, tmp_path: 
 )
 def test_ray_without_an_address_is_this_machine(typed: str, read: str) -> None:
     assert fill_in_ray(typed.split()) == read.split()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (("add", ""), "PATH..."),
+        (("add", "pictures", ""), "PATH..."),
+        (("find", "a dog", "--library", ""), "--library"),
+        (("find", "a dog", "--library="), "--library"),
+        (("encoder", "list", "--library", ""), "--library"),
+        (("train", "drilldown", "--data", ""), "--data"),
+        (("construct", ""), "DATA"),
+        (("serve", "--root", ""), "--root"),
+    ],
+)
+def test_an_empty_text_is_no_path(viewfinder: Run, arguments: tuple[str, ...], named: str) -> None:
+    outcome = viewfinder(*arguments)
+    advice = "an empty text names no file or folder; for the one you are in write ."
+    assert (outcome.code, outcome.err) == (2, f"viewfinder: {named}: {advice}\n")
+
+
+@pytest.mark.parametrize("place", ["s3://", "s3:", "gs://"])
+@pytest.mark.parametrize("arguments", [("status",), ("add", "."), ("serve", "--create")])
+def test_a_url_without_a_bucket_is_no_folder(viewfinder: Run, arguments: tuple[str, ...], place: str) -> None:
+    outcome = viewfinder(*arguments, "--library", place)
+    scheme = place[:2]
+    assert outcome.code == 2
+    assert outcome.err == f"viewfinder: {scheme}:// names no bucket: write {scheme}://BUCKET/NAME\n"
+    assert not Path(f"{scheme}:").exists()
+
+
+@pytest.mark.parametrize("arguments", [("add", "."), ("features", "."), ("serve", "--create", "--port", "0")])
+def test_more_processes_than_the_machine_can_bear_are_refused(
+    viewfinder: Run, arguments: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processors, "count_processors", lambda: 2)
+    library = () if arguments[0] == "features" else ("--library", tmp_path / "library")
+    outcome = viewfinder(*arguments, *library, "--workers", "17")
+    assert outcome.code == 2
+    assert "17 processes are too many for the 2 cores here: give as many as there are cores, and 16" in outcome.err
+    assert outcome.err.count("\n") == 1

@@ -216,3 +216,14 @@ def test_the_turn_network_of_one_is_trained_for_another_encoder_and_talked_with(
     wrong = viewfinder("train", "one", "--data", data, "--out", tmp_path / "other", "--start", out / "best.safetensors")
     assert (wrong.code, wrong.err.count("\n")) == (1, 1), wrong.err
     assert "reads vectors of 'wide-1'" in wrong.err
+
+
+@pytest.mark.parametrize("system", ["r-hre", "questions"])
+def test_a_training_that_was_never_begun_is_not_resumed(viewfinder: Run, tmp_path: Path, system: str) -> None:
+    outcome = viewfinder("train", system, "--data", tmp_path, "--out", tmp_path / "none", "--resume")
+    assert outcome.code == 2
+    assert outcome.err == (
+        f"viewfinder: {tmp_path / 'none'}: there is no training to go on with: name its folder with --out, or leave "
+        "--resume out\n"
+    )
+    assert not (tmp_path / "none").exists()

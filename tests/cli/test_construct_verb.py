@@ -47,3 +47,16 @@ def test_a_name_that_does_not_exist_is_wrong_use(
     outcome = viewfinder("construct", world, "--out", tmp_path, option, value)
     assert outcome.code == 2
     assert complaint in outcome.err
+
+
+def test_a_misspelt_folder_is_not_made(viewfinder: Run, tmp_path: Path) -> None:
+    outcome = viewfinder("construct", tmp_path / "misspelt")
+    assert outcome.code == 2
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_what_lay_in_a_folder_stays_when_constructing_fails(viewfinder: Run, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "notes.txt").write_text("mine")
+    assert viewfinder("construct", tmp_path / "data").code == 2
+    assert [file.name for file in (tmp_path / "data").iterdir()] == ["notes.txt"]

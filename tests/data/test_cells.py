@@ -1,7 +1,7 @@
 import pytest
 
-from viewfinder.data.cells import split_column, strip_markup
-from viewfinder.wording.numbers import settle_separators, to_number
+from viewfinder.data.cells import settle_separators, split_column, strip_markup
+from viewfinder.wording.numbers import to_number
 
 
 @pytest.mark.parametrize(
@@ -52,6 +52,13 @@ def test_numbers_that_may_be_read_both_ways_are_read_as_their_column_is_written(
     values: list[str], numbers: list[float]
 ) -> None:
     assert [to_number(value) for value in settle_separators(values)] == numbers
+
+
+@pytest.mark.parametrize("word", ["-", "on request", "from 99 €"])
+def test_a_few_cells_without_a_number_do_not_change_how_the_others_are_read(word: str) -> None:
+    values = ["1.299", "12,50", "9,90", word]
+    assert [to_number(value) for value in settle_separators(values)] == [1299.0, 12.5, 9.9, None]
+    assert settle_separators(values)[-1] == word
 
 
 def test_a_column_that_is_not_of_numbers_stays_as_it_is() -> None:

@@ -1,12 +1,13 @@
 import gzip
 import json
 from pathlib import Path
+from unicodedata import normalize
 
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from viewfinder.data.tables import MAX_MENDED_LINE, read_any_table
+from viewfinder.data.tables import MAX_MENDED_LINE, make_rows_table, read_any_table
 from viewfinder.errors import BadInput
 
 
@@ -124,3 +125,11 @@ def test_parquet_has_lists_structures_and_dates_but_no_bytes(tmp_path: Path) -> 
     assert table.lists == {(0, 1): ("a", "b")}
     with pytest.raises(BadInput, match="no such file"):
         read_any_table(tmp_path / "none.parquet")
+
+
+def test_a_letter_with_a_mark_is_the_same_however_a_program_writes_it(tmp_path: Path) -> None:
+    content = "foto;Größe;Tags\n1.jpg;Süß;grün\n"
+    tables = [read_any_table(_file(tmp_path, normalize(form, content))) for form in ("NFC", "NFD")]
+    rows = [{normalize("NFD", "Größe"): [normalize("NFD", "Süß"), "x"]}]
+    assert (tables[0].columns, tables[0].rows) == (tables[1].columns, tables[1].rows)
+    assert make_rows_table("catalogue", rows).lists == {(0, 0): ("Süß", "x")}

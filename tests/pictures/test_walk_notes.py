@@ -153,8 +153,8 @@ def test_what_is_left_out_in_one_line_with_the_way_to_take_it() -> None:
     }
     assert describe_left_out(left) == (
         "4 folders of other programs' previews (a/@eaDir, b/@eaDir, c/@eaDir, ...), "
-        "2 hidden folders and 1 hidden file (.a, .b, .c), 2 files ignored by .viewfinderignore (a.png, b.png)"
-        ": --include GLOB takes them"
+        "2 hidden folders and 1 hidden file (.a, .b, .c): --include GLOB takes them; "
+        "2 files ignored by .viewfinderignore (a.png, b.png)"
     )
     assert describe_left_out({"ignored": left["ignored"]}, examples=False) == "2 files ignored by .viewfinderignore"
     assert describe_left_out({"system": LeftOut(1, 0, [".DS_Store"])}) == "1 file of the system (.DS_Store)"

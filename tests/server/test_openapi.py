@@ -11,7 +11,8 @@ from fastapi import FastAPI
 from javascript_client import SCRIPT, TYPES, make_document, write_script, write_types
 
 from viewfinder.library import Library
-from viewfinder.server.app import create_app, list_operations
+from viewfinder.server.app import create_app
+from viewfinder.server.document import list_operations
 from viewfinder.server.settings import ServerSettings
 from viewfinder.store.settings import Settings
 from viewfinder.studies.extension import STUDIES

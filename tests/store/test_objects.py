@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from pyarrow import fs
 
+from viewfinder.errors import BadInput
 from viewfinder.pictures import FoundFile
 from viewfinder.pictures.walk_notes import WalkNotes
-from viewfinder.store import object_walk
+from viewfinder.store import object_walk, objects
 
 
 @pytest.fixture
@@ -49,3 +51,19 @@ def test_patterns_take_objects_that_are_left_out(bucket: Path) -> None:
         "P.photoslibrary/resources/derivatives/f.jpg",
     }  # fmt: skip
     assert notes.included == 2
+
+
+@pytest.mark.parametrize(
+    ("url", "address"),
+    [("gs://photos/mine/a b.jpg", "gs://photos?retry_limit_seconds=60"), ("s3://photos/mine/a b.jpg", "s3://photos")],
+)
+def test_a_bucket_out_of_reach_is_asked_for_a_minute(url: str, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    stand_in = SimpleNamespace(from_uri=lambda uri: (uri, ""))
+    monkeypatch.setattr(fs, "FileSystem", stand_in)
+    assert objects.open_store(url) == (address, "photos/mine/a b.jpg")
+
+
+@pytest.mark.parametrize("place", ["s3://", "s3:", "gs:///mine", Path("s3://")])
+def test_a_url_without_a_bucket_names_nothing(place: str | Path) -> None:
+    with pytest.raises(BadInput, match=r"names no bucket: write (s3|gs)://BUCKET/NAME"):
+        objects.parse_url(place)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path, PurePath
 from typing import Any
+from unicodedata import normalize
 
 import numpy as np
 import pytest
@@ -314,3 +315,61 @@ def test_days_that_are_known_in_part_are_found_as_far_as_they_are(condition: str
             snapshot.column("captured").mask(condition)
     assert snapshot.column("year").count_values() == [("2019", 4), ("2020", 1)]
     assert snapshot.column("month").count_values() == [("July", 3), ("January", 1)]
+
+
+SHOP = [["1.299,00 €"], ["49 €"], ["0,00 €"], ["on request"], ["19.95"]]
+
+
+@pytest.mark.parametrize(
+    ("condition", "values"),
+    [
+        ("49", {"49 €"}),
+        ("49,00 EUR", {"49 €"}),
+        ("0", {"0,00 €"}),
+        ("19,95 €", {"19.95"}),
+        ("1299", {"1.299,00 €"}),
+        ("0|49", {"0,00 €", "49 €"}),
+        ("on request|49", {"on request", "49 €"}),
+    ],
+)
+def test_a_number_means_the_values_that_are_this_number_however_they_are_written(
+    condition: str, values: set[str]
+) -> None:
+    assert set(AttributeColumn.of("price", SHOP).find_values(condition)) == values
+
+
+def test_a_value_that_is_written_so_comes_before_others_of_the_same_number() -> None:
+    assert AttributeColumn.of("size", [["42"], ["42.0"]]).find_values("42") == ("42",)
+
+
+@pytest.mark.parametrize("condition", ["50..10", "50 .. 10", "2020..2019-07", "31.12.2023..1.1.2023"])
+def test_a_range_that_ends_before_it_begins_is_told_the_other_way_round(condition: str) -> None:
+    low, high = (end.strip() for end in condition.split(".."))
+    with pytest.raises(UnknownName, match=f"write the lower end first: {high}..{low}"):
+        AttributeColumn.of("price", SHOP).find_values(condition)
+
+
+WRITTEN_DAYS = [["31.12.2023"], ["1.2.2024"], ["2024-03-01"], ["2024/4/2 10:30"], ["May 2024"], ["3/4/2024"]]
+
+
+@pytest.mark.parametrize(
+    ("condition", "values"),
+    [
+        ("2024", {"1.2.2024", "2024-03-01", "2024/4/2 10:30"}),
+        ("2023-12", {"31.12.2023"}),
+        ("31.12.2023..1.2.2024", {"31.12.2023", "1.2.2024"}),
+        ("2024-02..2024-03", {"1.2.2024", "2024-03-01"}),
+        (">2024-02", {"2024-03-01", "2024/4/2 10:30"}),
+        ("<1.2.2024", {"31.12.2023"}),
+        ("3/4/2024", {"3/4/2024"}),
+    ],
+)
+def test_dates_that_can_be_read_in_one_way_only_are_compared_as_dates(condition: str, values: set[str]) -> None:
+    assert set(AttributeColumn.of("since", WRITTEN_DAYS).find_values(condition)) == values
+
+
+def test_a_letter_with_a_mark_is_one_letter_however_it_is_written() -> None:
+    apart, whole = normalize("NFD", "Süden"), normalize("NFC", "Süden")
+    for kept, asked in ((apart, whole), (whole, apart)):
+        assert AttributeColumn.of("folder", [[kept]]).find_values(asked) == (kept,)
+        assert find_column([kept], asked.lower()) == kept

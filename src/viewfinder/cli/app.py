@@ -25,6 +25,7 @@ from viewfinder.cli.ending import (
     report_failure,
     silence_stdout,
 )
+from viewfinder.cli.options import VerbCommand
 
 VERBS = {
     "add": "library", "find": "library", "values": "library", "show": "library", "describe": "describe",
@@ -51,7 +52,7 @@ def make_app(verbs: Iterable[str] = tuple(VERBS)) -> typer.Typer:
         if isinstance(verb, typer.Typer):
             app.add_typer(verb)
         else:
-            app.command(name)(verb)
+            app.command(name, cls=VerbCommand)(verb)
     return app
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from viewfinder.cli.options import JsonOption, LibraryOption, open_library
+from viewfinder.cli.options import JsonOption, LibraryOption, VerbCommand, open_library
 from viewfinder.cli.output import print_result, print_table
 from viewfinder.training.progress import progress_bar
 
@@ -21,7 +21,7 @@ encoder = typer.Typer(
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="An encoder, as `encoder list` prints it.")]
 
 
-@encoder.command("list")
+@encoder.command("list", cls=VerbCommand)
 def list_encoders(library: LibraryOption = None, as_json: JsonOption = False) -> int:
     """List the encoders, and how many pictures each has vectors of."""
     found = open_library(library).encoders()
@@ -39,7 +39,7 @@ def _describe_state(info: EncoderInfo) -> str:
     return "being built" if info.is_wanted else "kept"
 
 
-@encoder.command("use")
+@encoder.command("use", cls=VerbCommand)
 def use_encoder(name: NameArgument, library: LibraryOption = None, as_json: JsonOption = False) -> int:
     """Search with another encoder of the library from now on."""
     collection = open_library(library)
@@ -50,7 +50,7 @@ def use_encoder(name: NameArgument, library: LibraryOption = None, as_json: Json
     return 0
 
 
-@encoder.command("forget")
+@encoder.command("forget", cls=VerbCommand)
 def forget_encoder(name: NameArgument, library: LibraryOption = None, as_json: JsonOption = False) -> int:
     """Forget an encoder and its vectors; your pictures stay."""
     gone = open_library(library).forget_encoder(name)
@@ -58,7 +58,7 @@ def forget_encoder(name: NameArgument, library: LibraryOption = None, as_json: J
     return 0
 
 
-@encoder.command("move")
+@encoder.command("move", cls=VerbCommand)
 def move_encoder(
     name: NameArgument,
     place: Annotated[str, typer.Argument(metavar="PLACE", help="Its folder now, or its name on the hub.")],

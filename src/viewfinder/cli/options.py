@@ -7,17 +7,50 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 
 import typer
+from typer.core import TyperCommand
 
 from viewfinder.cli.output import reporting_wait
-from viewfinder.errors import BadInput
+from viewfinder.errors import BadInput, check_named
 from viewfinder.own_commands import default_library
 
 if TYPE_CHECKING:
     from viewfinder.encoders import Encoder
     from viewfinder.library import Library
+
+
+class VerbCommand(TyperCommand):
+    """A verb that refuses an empty text for a path, which a script has where a variable is not set.
+
+    Once it is a `Path` it is the folder where one stands, and nothing tells it from a `.` that was meant.
+    """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Reads the arguments. Raises BadInput: a path is empty; the line names it."""
+        if any(not text or text.endswith("=") for text in args):
+            self._check_paths(ctx, args)
+        return super().parse_args(ctx, args)
+
+    def _check_paths(self, ctx: Any, args: list[str]) -> None:
+        given, _, _ = self.make_parser(ctx).parse_args(list(args))
+        hints = get_type_hints(self.callback)
+        for parameter in self.params:
+            if _names_path(hints.get(parameter.name or "")):
+                values = given.get(parameter.name)
+                name = parameter.opts[0] if parameter.opts[0].startswith("-") else str(parameter.metavar)
+                for value in values if isinstance(values, list | tuple) else [values]:
+                    check_named(name, value)
+
+
+def _names_path(hint: Any) -> bool:
+    """Whether a parameter of this type is a path, or several.
+
+    >>> _names_path(list[Path] | None), _names_path(str | None)
+    (True, False)
+    """
+    return hint is Path or any(map(_names_path, get_args(hint)))
 
 
 def option(metavar: str, help: str, *names: str, **more: Any) -> Any:

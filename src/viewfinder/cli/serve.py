@@ -29,6 +29,7 @@ from viewfinder.cli.options import (
 from viewfinder.cli.output import count_noun, print_json, print_line, print_note, print_result, print_table
 from viewfinder.errors import BadInput, NotALibrary, UnknownName
 from viewfinder.own_commands import write_command
+from viewfinder.processors import check_processes
 
 if TYPE_CHECKING:
     from viewfinder.server.access.tokens import Tokens
@@ -122,7 +123,8 @@ def check_place(folder: Path) -> Path:
 
 
 def serve_library(folder: Path, settings: ServerSettings, *, as_json: bool = False) -> int:
-    """Serves until it is stopped, and says where."""
+    """Serves until it is stopped, and says where. Raises BadInput: by more processes than this machine can bear."""
+    check_processes("--workers", settings.workers)
     gc.set_threshold(OBJECTS_OF_START)
     from viewfinder.server.running import run_server
     from viewfinder.server.workers import run_workers
@@ -214,7 +216,7 @@ def token(
         list[str] | None,
         option(
             "read|write|download|tickets|admin",
-            "What it may do; repeat for several. read: look and search. write: talk, upload. "
+            "What it may do; repeat for several. read: look, search and talk. write: upload, keep albums, delete. "
             "download: fetch the files themselves. tickets: make tokens that last minutes, for visitors' browsers. "
             "admin: change the collection, tokens, studies.",
         ),

@@ -120,8 +120,13 @@ def keep_options(folder: Path, given: Mapping[str, Any], *, resume: bool) -> Ite
     given: by name, None where an option was not said. Settings said with `--resume` come after those of the beginning.
 
     Raises:
-        BadInput: the training in `folder` was begun with other options; or another process trains there.
+        BadInput: the training in `folder` was begun with other options, or none was begun there that could be resumed;
+            or another process trains there.
     """
+    if resume and not folder.is_dir():
+        raise BadInput(
+            f"{folder}: there is no training to go on with: name its folder with --out, or leave --resume out"
+        )
     with _hold_folder(folder), _read_or_write_options(folder, given, resume=resume) as options:
         yield options
 

@@ -1,4 +1,5 @@
-"""Cells that hold several values: tags and category paths in one cell, split as their column is written."""
+"""Cells read as their column is written: several values in one (tags, category paths), and numbers that may be read in
+two ways."""
 
 from __future__ import annotations
 
@@ -18,6 +19,9 @@ MAX_WORDS = 5
 
 MAX_SAMPLED = 5_000
 """Cells from which a separator is told."""
+
+MIN_NUMBERS = 0.75
+"""The share of a column's cells that must be numbers, for it to tell how they are written."""
 
 MIN_SHORT, MIN_SHARED = 0.9, 0.5
 """The share of parts that must be short, and, where a column's name tells nothing, be in more than one of its cells."""
@@ -53,6 +57,45 @@ def split_column(name: str, values: Sequence[str]) -> list[tuple[str, ...]]:
     separator = find_separator(name, [value for value in values if value])
     is_path = _is_path_column(name, values)
     return [_split_cell(value, separator, is_path) for value in values]
+
+
+_THOUSANDS_OR_DECIMALS = re.compile(r"(?<![\d.,])([1-9]\d{0,2})([.,])(\d{3})(?![\d.,])")
+_ENGLISH = re.compile(r"\d,\d{3}\.\d|(?<![\d.,])\d+\.(?:\d{1,2}|\d{4,})(?![\d.,])")
+_EUROPEAN = re.compile(r"\d\.\d{3},\d|(?<![\d.,])\d+,(?:\d{1,2}|\d{4,})(?![\d.,])|[.]\d{3}[.]\d{3}")
+_THREE_DECIMALS = re.compile(r"BHD|IQD|JOD|KWD|LYD|OMR|TND", re.IGNORECASE)
+
+
+def settle_separators(values: Sequence[str]) -> list[str]:
+    """The numbers of one column, those that may be read both ways written so that `to_number` reads them as meant.
+
+    "1.299" is one and a bit in the English way and a thousand and more elsewhere. The other numbers of the column tell:
+    "12,50" is not English, "12.50" is. If none tells, prices with points before three digits each are thousands,
+    because prices have two decimals. Some cells may be none ("on request", "-"): a column of which fewer than three
+    in four are numbers stays as it is.
+
+    >>> settle_separators(["1.299 €", "12,50 €"]), settle_separators(["1.299", "12.5"]), settle_separators(["1.299 €"])
+    (['1.299,00 €', '12,50 €'], ['1.299', '12.5'], ['1.299,00 €'])
+    """
+    numbers = [value for value in values if to_number(value) is not None]
+    doubtful = [_THOUSANDS_OR_DECIMALS.search(value) for value in numbers]
+    if not any(doubtful) or len(numbers) < MIN_NUMBERS * len(values):
+        return list(values)
+    english, european = any(map(_ENGLISH.search, numbers)), any(map(_EUROPEAN.search, numbers))
+    if english == european:
+        priced = all(
+            found is None
+            or (found[2] == "." and not _THREE_DECIMALS.search(value) and bool(re.search(r"[^\d\s.,'’+-]", value)))
+            for value, found in zip(numbers, doubtful, strict=True)
+        )
+        if english or not priced:
+            return list(values)
+    elif english:
+        return list(values)
+    return [value if to_number(value) is None else _settle(value) for value in values]
+
+
+def _settle(value: str) -> str:
+    return _THOUSANDS_OR_DECIMALS.sub(lambda it: f"{it[0]},00" if it[2] == "." else f"{it[0]}0", value)
 
 
 _MARKUP = re.compile(r"</?(?:p|br|div|span|ul|ol|li|strong|b|em|i|u|h[1-6]|a|table|tr|td|img)\b[^<>]*>", re.IGNORECASE)

@@ -12,11 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-from viewfinder.data.cells import split_column, strip_markup
+from viewfinder.data.cells import settle_separators, split_column, strip_markup
 from viewfinder.data.files import Dropped, Table
-from viewfinder.data.picture_keys import PictureFinder, choose_key_columns, guess_key_column
+from viewfinder.data.picture_keys import PictureFinder, choose_key_columns, guess_key_column, is_reference
 from viewfinder.errors import BadInput
-from viewfinder.wording.numbers import settle_separators
 from viewfinder.wording.product_columns import MAX_PRODUCT_PICTURES, PRODUCT, squeeze_name
 
 NOT_GIVEN = frozenset({"", "NA"})
@@ -110,11 +109,16 @@ def find_caption_column(table: Table) -> int:
 
 
 def check_match(table: Table, finder: PictureFinder, wanted: Sequence[str] = ()) -> None:
-    """Checks that at least one row is about a picture.
+    """Checks that at least one row is about a picture, and that the first line is no row.
 
     Raises:
-        BadInput: none is; the message shows some values and some files.
+        BadInput: none is; the message shows some values and some files. Or the names of columns are missing.
     """
+    if (named := next((name for name in table.columns if is_reference(name) and finder.find(name)), None)) is not None:
+        raise BadInput(
+            f"{table.path}, line 1: {named[:80]!r} is a picture, and no name of a column: write a first line with the "
+            "names of the columns"
+        )
     if not table.rows:
         return
     keys_at = choose_key_columns(table, finder, wanted)

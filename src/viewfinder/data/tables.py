@@ -13,9 +13,11 @@ import json
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 from viewfinder.data.files import KEY_COLUMNS, MISSING, SPREADSHEETS, Dropped, Table, read_bytes, read_text
 from viewfinder.errors import BadInput
@@ -68,7 +70,21 @@ def read_any_table(path: Path, keys: Sequence[str] = ()) -> Table:
     if not table.rows and table.dropped:
         first = table.dropped[0]
         raise BadInput(f"{path}: none of {len(table.dropped):,} rows can be read; {first.record}: {first.reason}")
-    return table
+    return _compose_letters(table)
+
+
+def _compose_letters(table: Table) -> Table:
+    """The table with each letter in one way: "ü" may be a letter or, as Macs write it, a "u" and two dots.
+
+    Else a table that another program wrote would have the same column, and the same value, a second time.
+    """
+
+    def compose(texts: Iterable[str]) -> list[str]:
+        return [text if text.isascii() else normalize("NFC", text) for text in texts]
+
+    rows = [row if all(map(str.isascii, row)) else compose(row) for row in table.rows]
+    lists = {place: tuple(compose(values)) for place, values in table.lists.items()}
+    return replace(table, columns=tuple(compose(table.columns)), rows=rows, lists=lists)
 
 
 def make_records_table(
@@ -113,7 +129,7 @@ def make_rows_table(name: str, rows: Iterable[Mapping[str, object]]) -> Table:
                 raise BadInput(f"{name}, row {number}: a mapping of columns to values is needed, this is {shown}")
             yield number, row
 
-    return make_records_table(Path(name), check())
+    return _compose_letters(make_records_table(Path(name), check()))
 
 
 # -- JSON and Parquet

@@ -125,15 +125,21 @@ def describe_kinds(passed_over: Mapping[str, int]) -> str:
 
 
 def describe_left_out(left_out: Mapping[str, LeftOut], *, examples: bool = True) -> str:
-    """What was left out, in one line, with places if `examples`, and how to take it; empty if nothing was.
+    """What was left out, in one line, with places if `examples`, and how to take what can be taken; empty for nothing.
 
-    >>> describe_left_out({"trash": LeftOut(0, 1, ["$RECYCLE.BIN"]), "hidden": LeftOut(2, 0, [".a", ".b"])})
+    >>> describe_left_out({"hidden": LeftOut(2, 0, [".a", ".b"]), "trash": LeftOut(0, 1, ["$RECYCLE.BIN"])})
     '1 folder of the trash ($RECYCLE.BIN), 2 hidden files (.a, .b): --include GLOB takes them'
+    >>> describe_left_out({"ignored": LeftOut(1, 0, ["a.jpg"]), "hidden": LeftOut(1, 0, [".b"])})
+    '1 hidden file (.b): --include GLOB takes them; 1 file ignored by .viewfinderignore (a.jpg)'
     """
-    told = ((_describe_reason(reason, left_out[reason]), left_out[reason]) for reason in _REASONS if reason in left_out)
-    line = ", ".join(f"{counts} ({_list_examples(left)})" if examples else counts for counts, left in told)
-    is_all_final = all(reason in _FINAL or (reason == SYSTEM and not left.folders) for reason, left in left_out.items())
-    return line if is_all_final else f"{line}: --include GLOB takes them"
+    taken, final = list[str](), list[str]()
+    for reason in (reason for reason in _REASONS if reason in left_out):
+        left = left_out[reason]
+        counts = _describe_reason(reason, left)
+        is_final = reason in _FINAL or (reason == SYSTEM and not left.folders)
+        (final if is_final else taken).append(f"{counts} ({_list_examples(left)})" if examples else counts)
+    advised = [f"{', '.join(taken)}: --include GLOB takes them"] if taken else []
+    return "; ".join([*advised, *([", ".join(final)] if final else [])])
 
 
 def describe_sidecars(sidecars: Mapping[str, int]) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from viewfinder.errors import BadInput, UnknownName
-from viewfinder.store.rows import CAPTURED, MONTHS, AttributeColumn, find_column
+from viewfinder.store.rows import CAPTURED, MONTHS, AttributeColumn, find_column, to_day
 from viewfinder.wording.numbers import to_number
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def _make_key(column: AttributeColumn, value: str) -> Key:
     if column.of_files and column.name == "month" and value in MONTHS:
         return 0, float(MONTHS.index(value)), ""
     number = to_number(value)
-    return (1, 0.0, value.casefold()) if number is None else (0, number, "")
+    return (1, 0.0, to_day(value).casefold()) if number is None else (0, number, "")
 
 
 def parse_order(snapshot: Snapshot, text: str) -> Order | None:

@@ -111,6 +111,9 @@ class Hits(tuple[Hit, ...]):
     def __repr__(self) -> str:
         return f"Hits({self.verdict}, {list(self)!r})"
 
+    def __reduce__(self) -> tuple[type[Hits], tuple[Any, ...]]:
+        return Hits, (tuple(self), self.verdict, self.elapsed_ms, self.missing, self.unheard, self.reading)
+
     def to_json(self) -> dict[str, Any]:
         """Verdict, results and time, as the command line prints them; `missing` and `unheard` if there are any."""
         return {

@@ -1,14 +1,8 @@
-"""The app: services made, access and routes put together, the page beside them; and its OpenAPI document.
-
-The document is FastAPI's, with the scope that each operation asks for, and with links. They say what may be done with
-what an answer names: an answer's ids go into addresses. Programs that follow them find their way through the API by
-themselves (the contract test does).
-"""
+"""The app: services made, access and routes put together, the page beside them (`document` describes it)."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import (
     AbstractAsyncContextManager,
     AbstractContextManager,
@@ -16,21 +10,22 @@ from contextlib import (
     asynccontextmanager,
     nullcontext,
 )
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
-from fastapi.openapi.utils import get_openapi
+from fastapi.responses import StreamingResponse
 from fastapi.routing import APIRoute, APIRouter
+from sse_starlette import EventSourceResponse
 
 from viewfinder import __version__
 from viewfinder.server import monitoring, problems
 from viewfinder.server.access import routes as access_routes
-from viewfinder.server.access.bodies import find_limit
 from viewfinder.server.access.gate import Access
 from viewfinder.server.access.limits import ThreadPool
-from viewfinder.server.access.tokens import ScopeCheck, Tokens
+from viewfinder.server.access.tokens import Tokens
 from viewfinder.server.conversations import routes as conversation_routes
 from viewfinder.server.conversations.conversations import Conversations
 from viewfinder.server.database import Database, FeedbackRows, JobRows, SessionRows, TokenRows, UploadRows
@@ -44,7 +39,6 @@ from viewfinder.server.pictures import overview_routes
 from viewfinder.server.pictures import routes as picture_routes
 from viewfinder.server.pictures.thumbnails import Thumbnails
 from viewfinder.server.pictures.uploads import Uploads
-from viewfinder.server.problems import ProblemDocument
 from viewfinder.server.services import Services
 from viewfinder.server.settings import ServerSettings, database_url
 from viewfinder.server.taking import routes as taking_routes
@@ -72,6 +66,8 @@ ROUTERS = (
     monitoring.router,
 )
 """The API, in the order of its document; all below /api/v1."""
+
+STREAMS = (EventSourceResponse, StreamingResponse)
 
 PAGES = {"index.html": ("/", "/talk/{rest:path}", "/compare/{rest:path}", "/album/{rest:path}")}
 """The page's own addresses: its script reads the rest."""
@@ -142,13 +138,28 @@ def create_app(
     routers = (*ROUTERS, *(extension.router for extension in added))
     for router in routers:
         app.include_router(router)
+    answer_head(app, routers)
     install_embedding(app)
     install_program(app)
     install_pages(app, {STATIC: PAGES, **{it.static: it.pages for it in added if it.static is not None}})
     follow_ups = (*FOLLOW_UPS, *(after for extension in added for after in extension.follow_ups))
-    # FastAPI's documented way
-    app.openapi = lambda: build_document(app, routers, follow_ups, settings)  # type: ignore[method-assign]
+
+    def describe() -> dict[str, Any]:
+        from viewfinder.server.document import build_document  # few ask for it
+
+        return build_document(app, routers, follow_ups, settings)
+
+    app.openapi = describe  # type: ignore[method-assign]  # FastAPI's documented way
     return app
+
+
+def answer_head(app: FastAPI, routers: Sequence[APIRouter]) -> None:
+    """What GET gives at once, HEAD gives without its body, for monitors and proxies; streams are not begun for it."""
+    for route in (route for router in routers for route in router.routes):
+        if isinstance(route, APIRoute) and "GET" in (route.methods or ()) and route.response_class not in STREAMS:
+            twin = copy(route)
+            twin.methods, twin.include_in_schema = {"HEAD"}, False
+            app.router.routes.append(twin)
 
 
 def connect_shards(library_folder: Path, settings: ServerSettings) -> AbstractContextManager[ActorShards | None]:
@@ -182,11 +193,7 @@ def open_services(library: LiveLibrary, settings: ServerSettings) -> Services:
     )
 
 
-Document = dict[str, Any]
-
 API = "/api/v1"
-METHODS = ("get", "post", "put", "patch", "delete")
-TOKEN = {"type": "http", "scheme": "bearer", "description": "Not needed on loopback; made by `viewfinder token add`."}
 
 
 @dataclass(frozen=True)
@@ -248,53 +255,3 @@ FOLLOW_UPS = (
     FollowUp("create_export", 201, f"{API}/exports/{{id}}", ID),
     FollowUp("add_token", 201, f"{API}/tokens/{{name}}", {"name": "$response.body#/name"}),
 )
-
-
-def build_document(
-    app: FastAPI, routers: Sequence[APIRouter], follow_ups: Sequence[FollowUp], settings: ServerSettings
-) -> Document:
-    """The OpenAPI 3.1 document of an app with these routers, made once; `x-max-bytes` says how large a body may be."""
-    if app.openapi_schema is None:
-        made = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
-        shapes = made.setdefault("components", {}).setdefault("schemas", {})
-        shapes["ProblemDocument"] = ProblemDocument.model_json_schema()
-        for unused in ("HTTPValidationError", "ValidationError"):
-            shapes.pop(unused, None)
-        made["components"]["securitySchemes"] = {"token": TOKEN}
-        for _, _, operation in list_operations(made):
-            # What `problems.responses` says of every operation and this one never answers.
-            without_body = () if "requestBody" in operation else ("400", "408", "413")
-            without_words = () if "requestBody" in operation or "parameters" in operation else ("422",)
-            without_files = ("507",) if {"access", "health"} & set(operation["tags"]) else ()
-            for status in (*without_body, *without_words, *without_files):
-                operation["responses"].pop(status, None)
-        add_links(made, follow_ups)
-        for route in (route for router in routers for route in router.routes):
-            if isinstance(route, APIRoute) and route.include_in_schema:
-                checks = [one.call for one in route.dependant.dependencies if isinstance(one.call, ScopeCheck)]
-                for method in route.methods or ():
-                    operation = made["paths"][route.path_format][method.lower()]
-                    if checks:
-                        operation["security"] = [{"token": list(checks[0].scopes)}]
-                    if "requestBody" in operation:
-                        operation["requestBody"]["x-max-bytes"] = find_limit(route.endpoint)(settings)
-        app.openapi_schema = made
-    return app.openapi_schema
-
-
-def list_operations(document: Document) -> Iterator[tuple[str, str, Document]]:
-    """Method, path and description of each operation."""
-    for path, methods in document["paths"].items():
-        yield from ((method, path, methods[method]) for method in METHODS if method in methods)
-
-
-def add_links(document: Document, follow_ups: Sequence[FollowUp]) -> None:
-    """Writes what may follow into the answers of a document."""
-    operations = {operation["operationId"]: (path, operation) for _, path, operation in list_operations(document)}
-    for follows in follow_ups:
-        links = operations[follows.operation][1]["responses"][str(follows.status)].setdefault("links", {})
-        for name, (path, _) in operations.items():
-            wanted = re.findall(r"\{(\w+)\}", path)
-            if f"{path}/".startswith(f"{follows.address}/") and set(wanted) <= set(follows.known):
-                parameters = {parameter: follows.known[parameter] for parameter in wanted}
-                links[name] = {"operationId": name, "parameters": parameters}

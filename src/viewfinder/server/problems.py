@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import logging
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -33,6 +34,9 @@ from viewfinder.server.senders import describe_sender
 MEDIA_TYPE = "application/problem+json"
 MAX_NAMED = 20
 """Things that are wrong with a request, of which a problem tells."""
+
+MISFITS = ("missing", "extra_forbidden")
+"""The kinds of errors of a body that was meant as something else."""
 
 UNFORESEEN = "unforeseen"
 
@@ -112,7 +116,7 @@ def problem_of(error: ViewfinderError) -> Problem:
 
 
 ALWAYS = (400, 401, 403, 408, 413, 422, 429, 500, 503, 507)
-"""Statuses of any route; `app.build_document` takes out those that need a body, parameters or files."""
+"""Statuses of any route; `document.build_document` takes out those that need a body, parameters or files."""
 
 
 def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
@@ -164,9 +168,11 @@ def _explain(request: Request, error: Exception) -> Problem:
         case ViewfinderError():
             return problem_of(error)
         case RequestValidationError():
-            named = [(it["loc"], it["msg"]) for it in error.errors()[:MAX_NAMED]]
+            named = find_wrong(error.errors())[:MAX_NAMED]
             errors = [{"where": [str(part) for part in where], "message": message} for where, message in named]
             where, message = named[0]
+            if where == ("body",) and "json" not in request.headers.get("content-type", "").lower():
+                message = "send JSON, with the header Content-Type: application/json"
             return Problem(422, "invalid", f"{'.'.join(map(str, where))}: {message}", errors=errors)
         case HTTPException(status_code=status):
             headers, detail = dict(error.headers or {}), str(error.detail)
@@ -175,7 +181,10 @@ def _explain(request: Request, error: Exception) -> Problem:
             if status == HTTPStatus.METHOD_NOT_ALLOWED:
                 # What may be done here; the framework would name the methods of one of the routes there only.
                 paths, template = request.app.openapi()["paths"], getattr(request.scope.get("route"), "path", "")
-                methods = paths.get(request.url.path) or paths.get(template) or ("get", "head")  # the page, its files
+                methods = {
+                    *(paths.get(request.url.path) or paths.get(template) or ("get", "head"))
+                }  # the page, its files
+                methods |= {"head"} if "get" in methods and request.method != "HEAD" else set()
                 headers["Allow"] = ", ".join(sorted(method.upper() for method in methods))
                 detail = f"this address does not take {request.method}: it takes {headers['Allow']}"
             kind = HTTPStatus(status).phrase.lower().replace(" ", "-")
@@ -189,6 +198,29 @@ def _explain(request: Request, error: Exception) -> Problem:
             _LOG.error("%s at %s", said, request.url.path, exc_info=trace_of(error, fault, _LOG), extra=sender)
             unforeseen = Problem(500, UNFORESEEN, "something unforeseen happened; the server's log says what")
             return unforeseen if fault is None else problem_of(PartFailed(fault))
+
+
+Wrong = tuple[Sequence[str | int], str]
+"""What is wrong with a request: where, and what."""
+
+
+def find_wrong(errors: Sequence[Mapping[str, Any]]) -> list[Wrong]:
+    """What a request has wrong; of a body that may be one of several, what the one lacks that it is most like.
+
+    `{"keep": "colour"}` is no `{"say": ...}` without a text, which comes first of the turns: it lacks `turn`.
+    """
+    kinds: dict[str | int, list[Mapping[str, Any]]] = {}
+    for it in errors:
+        if it["loc"][0] == "body" and str(*it["loc"][1:2])[:1].isupper():  # a shape's name: no field has a capital
+            kinds.setdefault(it["loc"][1], []).append(it)
+    if not kinds:
+        return [(it["loc"], it["msg"]) for it in errors]
+    misfits = {kind: sum(it["type"] in MISFITS for it in its) for kind, its in kinds.items()}
+    likest = [its for kind, its in kinds.items() if misfits[kind] == min(misfits.values())]
+    lacking = {kind: next((it["loc"][-1] for it in its if it["type"] == "missing"), "") for kind, its in kinds.items()}
+    if len(likest) > 1 and all(lacking.values()):
+        return [(("body",), f"one of these is needed: {', '.join(map(str, lacking.values()))}")]
+    return [(("body", *it["loc"][2:]), it["msg"]) for it in likest[0]]
 
 
 def trace_of(error: Exception, fault: str | None, log: logging.Logger) -> Exception | None:

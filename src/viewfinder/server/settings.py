@@ -55,7 +55,7 @@ class ServerSettings(BaseSettings):
 
     ray: str | None = Field(None, description="the cluster whose actors search: local, auto, HOST:PORT")
     shards: int | None = Field(None, ge=1, le=4096, description="actors that search; by default one a free core")
-    workers: int = Field(1, ge=1, le=256, description="processes that serve, on one port")
+    workers: int = Field(1, ge=1, description="processes that serve, on one port")
     threads: int = Field(
         default_factory=_count_threads, ge=1, description="requests that search at once in a process; others wait"
     )

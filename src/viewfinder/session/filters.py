@@ -20,7 +20,7 @@ from viewfinder.query import Evidence, LikelihoodRatios, Query
 from viewfinder.search.gallery import Gallery
 from viewfinder.session.facts import COLUMNS, find_holding, read_turn
 from viewfinder.session.reading import Read
-from viewfinder.store.rows import CAPTURED, FILE, KNOWN, UNDER, AttributeColumn
+from viewfinder.store.rows import CAPTURED, FILE, KNOWN, UNDER, AttributeColumn, fold_case
 from viewfinder.wording.fact_phrases import FactPhrase, Kind, Names
 from viewfinder.wording.product_columns import squeeze_name
 from viewfinder.wording.typed_filters import (
@@ -120,14 +120,14 @@ def _resolve_column(typed: TypedFilter, name: str, gallery: Gallery) -> FactPhra
 
 def _find_alike(column: AttributeColumn, wanted: str) -> list[str]:
     """Values with a word that begins so; failing that, with this somewhere."""
-    parts = [re.escape(part.strip().casefold()) for part in wanted.split("|") if part.strip()]
+    parts = [re.escape(fold_case(part.strip())) for part in wanted.split("|") if part.strip()]
     if not parts:
         return []
     begins, inside = re.compile(rf"(?<!\w)(?:{'|'.join(parts)})"), re.compile("|".join(parts))
-    found = [value for value in column.values if begins.search(value.casefold())]
+    found = [value for value in column.values if begins.search(fold_case(value))]
     if found or len(wanted) < MIN_INNER_LETTERS:
         return found
-    return [value for value in column.values if inside.search(value.casefold())]
+    return [value for value in column.values if inside.search(fold_case(value))]
 
 
 def _explain_unknown(kind: str, typed: TypedFilter, values: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ from viewfinder.encoders.base import Encoder
 from viewfinder.errors import BadInput, check_path, check_type
 from viewfinder.pictures import absolute_root
 from viewfinder.pictures.scan import scan
+from viewfinder.processors import check_processes
 from viewfinder.store.descriptions import (
     PictureTable,
     Rows,
@@ -83,11 +84,15 @@ def read_adding(
     return Adding(roots, tables, listed, follow_links, include, left_out, wanted)
 
 
-def check_workers(workers: int | None) -> None:
-    """Raises BadInput: not a number of processes."""
+def check_workers(workers: int | None, *, are_here: bool = True) -> None:
+    """Raises BadInput: not a number of processes, or of more than this machine can bear, if they `are_here`."""
     check_type("workers", workers, Integral, type(None))
-    if workers is not None and workers < 1:
+    if workers is None:
+        return
+    if workers < 1:
         raise BadInput(f"workers: {workers} processes are asked for, give 1 or more")
+    if are_here:
+        check_processes("workers", workers)
 
 
 def plan_add(store: Store, settings: Settings, encoder: Encoder, adding: Adding) -> AddReport:

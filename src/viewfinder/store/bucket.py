@@ -42,7 +42,7 @@ from filelock import FileLock
 from viewfinder.errors import LibraryBusy, LibraryError, NotALibrary
 from viewfinder.pictures import picture_id
 from viewfinder.store.lance import import_lancedb
-from viewfinder.store.objects import PULLING, original_name, read_picture
+from viewfinder.store.objects import PULLING, open_store, original_name, read_picture
 from viewfinder.whole_files import keep_file
 
 LEASE_S = 30.0
@@ -329,9 +329,7 @@ class Bucket:
 
     @cached_property
     def _files(self) -> Any:
-        from pyarrow import fs
-
-        return fs.FileSystem.from_uri(self.url)[0]
+        return open_store(self.url)[0]
 
     def _locate(self, name: str) -> str:
         return f"{self.url.partition('://')[2]}/{name}"

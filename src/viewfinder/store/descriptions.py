@@ -7,9 +7,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
-from viewfinder.errors import check_path, check_type
+from viewfinder.errors import BadInput, check_path, check_type
 from viewfinder.store.rows import PictureRow
 from viewfinder.store.store import Store
 
@@ -19,8 +19,18 @@ if TYPE_CHECKING:
     from viewfinder.data.picture_entries import PictureEntry
     from viewfinder.data.picture_keys import PictureFinder
 
-Rows = Iterable[Mapping[str, object]]
-"""A table of one's own: each row a mapping of columns to values."""
+
+@runtime_checkable
+class Frame(Protocol):
+    """A table of Arrow, pandas or polars."""
+
+    @property
+    def columns(self) -> Any:
+        """Its columns, or their names."""
+
+
+Rows = Iterable[Mapping[str, object]] | Frame
+"""A table of one's own: each row a mapping of columns to values, or a table that can be asked for such rows."""
 
 Entry = tuple[Sequence[str], Mapping[str, str | Sequence[str]]]
 """Captions, and values by column of a catalogue, empty where it says nothing of the picture."""
@@ -151,15 +161,28 @@ def _read_table(
     from viewfinder.data.picture_keys import find_column
     from viewfinder.data.tables import make_rows_table, read_any_table
 
-    check_type(kind, given, str, os.PathLike, Iterable)
+    check_type(kind, given, str, os.PathLike, Iterable, Frame)
     if isinstance(given, str | os.PathLike):
         path = check_path(kind, given)
         made = PictureTable(path.name, kind, read_any_table(path, keys), keys, path.absolute().parent)
     else:
-        made = PictureTable(kind, kind, make_rows_table(kind, given), keys)
+        made = PictureTable(kind, kind, make_rows_table(kind, _list_rows(kind, given)), keys)
     for name in keys:
         find_column(made.table, name)  # a misspelt name is reported at once
     return made
+
+
+def _list_rows(kind: str, given: Rows) -> Iterable[Mapping[str, object]]:
+    """The rows of a table: those of Arrow, pandas and polars are asked for them; rows of one's own stay as they are."""
+    if isinstance(given, Mapping):
+        raise BadInput(f"{kind}: a list of rows is needed, each a mapping of columns to values; this is one mapping")
+    if isinstance(given, Frame):
+        for method, wanted in (("to_pylist", ()), ("to_dicts", ()), ("to_dict", ("records",))):
+            if hasattr(given, method):
+                rows: Iterable[Mapping[str, object]] = getattr(given, method)(*wanted)
+                return rows
+        raise BadInput(f"{kind}: rows are needed, each a mapping of columns to values; this is {type(given).__name__}")
+    return given
 
 
 def list_ids(rows: Iterable[PictureRow]) -> dict[str, str]:

@@ -18,16 +18,24 @@ URL_FILE = "bucket.url"
 PULLING = "pull.lock"
 """Held while a process updates a local folder from the bucket: else an older state could be written last."""
 
+PATIENCE_S = 60
+"""How long a bucket that is out of reach is asked again."""
+
+_NAMELESS = re.compile(r"(s3|gs):(?:/*|/{3,}.*)")
 _URL = re.compile(r"(s3|gs):/{1,2}([^/]+)/?(.*?)/*")
 
 
 def parse_url(place: str | Path) -> str | None:
     """The URL of a library, object or prefix in a bucket, without a final slash; None: it is not a URL.
 
+    Raises BadInput: it is one, but names no bucket, and would be a folder called `s3:`.
+
     >>> parse_url("s3://photos/mine/"), parse_url(Path("s3://photos/mine")), parse_url("photos")
     ('s3://photos/mine', 's3://photos/mine', None)
     """
     found = _URL.fullmatch(str(place))  # as a path it has lost one of its slashes
+    if found is None and (nameless := _NAMELESS.fullmatch(str(place))) is not None:
+        raise BadInput(f"{nameless[1]}:// names no bucket: write {nameless[1]}://BUCKET/NAME")
     return None if found is None else f"{found[1]}://{found[2]}/{found[3]}".rstrip("/")
 
 
@@ -73,7 +81,8 @@ def open_store(url: str) -> tuple[Any, str]:
     from pyarrow import fs
 
     scheme, _, place = url.partition("://")
-    return fs.FileSystem.from_uri(f"{scheme}://{place.partition('/')[0]}")[0], place
+    patience = f"?retry_limit_seconds={PATIENCE_S}" if scheme == "gs" else ""  # else it tries for a quarter of an hour
+    return fs.FileSystem.from_uri(f"{scheme}://{place.partition('/')[0]}{patience}")[0], place
 
 
 def original_name(picture: str) -> str:

@@ -13,6 +13,7 @@ from itertools import pairwise, zip_longest
 from os.path import split
 from pathlib import Path, PurePath
 from typing import Any
+from unicodedata import normalize
 
 import numpy as np
 from jaxtyping import Bool, Float64, Int32, Int64
@@ -414,7 +415,7 @@ class AttributeColumn:
 
         A range `LOW..HIGH` includes both ends, and one may be left out; a date may be a year, a month or a day
         (`2019-07..2020`); `<50`, `<=50`, `>50` and `>=50` are bounds. A text that is itself a value of the column means
-        that value; capitals do not matter.
+        that value; capitals do not matter. A number means the values that are this number, however they are written.
 
         Raises:
             UnknownName: no picture meets one of the alternatives; the message lists values.
@@ -437,18 +438,22 @@ class AttributeColumn:
         return self.of_files and self.name == CAPTURED
 
     def _codes_of(self, value: str) -> list[int]:
-        sought = value.strip().casefold()
-        return [code for code, known in enumerate(self.values) if known.casefold() == sought]
+        sought = fold_case(value.strip())
+        return [code for code, known in enumerate(self.values) if fold_case(known) == sought]
 
     def _need_codes(self, part: str) -> list[int]:
         """The codes of the values that one alternative means."""
         codes = [] if self._has_days else self._codes_of(part)
         low, dots, high = (end.strip() for end in part.partition(".."))
-        if not codes and (low or high) and (dots or is_date(low)):
+        if not codes and (low or high) and (dots or is_date(to_day(low))):
             codes = [code for code, known in enumerate(self.values) if is_between(known, low, high if dots else low)]
         if not codes and (bound := re.fullmatch(r"\s*([<>]=?)\s*(.+?)\s*", part)) is not None:
             codes = [code for code, known in enumerate(self.values) if is_beyond(known, *bound.groups())]
+        if not codes and (number := to_number(part)) is not None:  # however it is written: 12.5 is "12,50 €"
+            codes = [code for code, known in enumerate(self.values) if to_number(known) == number]
         if not codes:
+            if low and high and is_between(low, high, "") and not is_between(high, low, ""):
+                raise UnknownName(f"{self.name} = {part.strip()!r}: write the lower end first: {high}..{low}")
             listed = ", ".join(self.values[:10]) + (", ..." if len(self.values) > 10 else "")
             raise UnknownName(
                 f"no picture has {self.name} = {part.strip()!r}; known are: {listed or 'no values at all'}"
@@ -619,13 +624,18 @@ def _find_distinct_folders(files: Any) -> tuple[list[tuple[str, ...]], Int64[np.
     return list(place), np.array(rows, np.int64)
 
 
+def fold_case(text: str) -> str:
+    """A text without capitals, and with each letter in one way: in names of files a Mac writes "ü" as "u" and dots."""
+    return text.casefold() if text.isascii() else normalize("NFC", text).casefold()
+
+
 def find_column(names: Iterable[str], wanted: str) -> str:
     """The column that a user means: the exact name, or the first that differs only in capitals. Raises UnknownName."""
     listed = list(names)
     if wanted in listed:
         return wanted
     for name in listed:
-        if name.casefold() == wanted.strip().casefold():
+        if fold_case(name) == fold_case(wanted.strip()):
             return name
     raise UnknownName(f"there is no column called {wanted!r}; there are: {', '.join(listed)}")
 
@@ -639,6 +649,21 @@ def is_date(text: str) -> bool:
     return re.fullmatch(r"\d{4}(-\d{2}(-\d{2})?)?", text) is not None
 
 
+_DAY = re.compile(r"(?:(?P<d>\d\d?)\.(?P<m>\d\d?)\.(?P<y>\d{4})|(\d{4})[/.](\d\d?)[/.](\d\d?))(?:[ T,].*)?")
+
+
+def to_day(text: str) -> str:
+    """A date in ISO format (a day, month or year), if a text is one that can be read in one way only; else the text.
+
+    >>> to_day("31.12.2023"), to_day("2024/3/1 12:30"), to_day("2024-03-01T12:30"), to_day("3/4/2024")
+    ('2023-12-31', '2024-03-01', '2024-03-01', '3/4/2024')
+    """
+    if (found := _DAY.fullmatch(text.strip())) is None:
+        return text[:10] if is_date(text[:10]) else text
+    year, month, day = found.group("y", "m", "d") if found["y"] else found.group(4, 5, 6)
+    return f"{year}-{month:0>2}-{day:0>2}"
+
+
 def is_between(value: str, low: str, high: str) -> bool:
     """Whether a value lies in a range of numbers or of dates, ends included; an empty end is open.
 
@@ -649,7 +674,7 @@ def is_between(value: str, low: str, high: str) -> bool:
     least, most = to_number(low) if low else -math.inf, to_number(high) if high else math.inf
     if number is not None and least is not None and most is not None:
         return least <= number <= most
-    day = value[:10]
+    day, low, high = to_day(value), to_day(low), to_day(high)
     return all(map(is_date, filter(None, (day, low, high)))) and low <= day and (not high or day[: len(high)] <= high)
 
 
@@ -660,10 +685,11 @@ def is_beyond(value: str, sign: str, bound: str) -> bool:
     (True, False, True)
     """
     number, limit = to_number(value), to_number(bound)
+    day, edge = to_day(value), to_day(bound)
     if number is not None and limit is not None:
         is_equal, is_less = number == limit, number < limit
-    elif is_date(bound) and is_date(value[:10]):
-        is_equal, is_less = value[: len(bound)] == bound, value[: len(bound)] < bound
+    elif is_date(edge) and is_date(day):
+        is_equal, is_less = day[: len(edge)] == edge, day[: len(edge)] < edge
     else:
         return False
     return sign.endswith("=") if is_equal else is_less == (sign[0] == "<")

@@ -98,7 +98,7 @@ class Tables:
     def open(self, name: str) -> Any:
         """Opens a table's newest version, anew each time (2 ms), so that other processes' writes are seen.
 
-        Raises DamagedLibrary: files of it are not as they were written.
+        Raises DamagedLibrary: files of it are not as they were written; NotALibrary: the whole library is gone.
         """
         self._check_files(name)
         return self.connection.open_table(name)
@@ -109,6 +109,8 @@ class Tables:
         return (self.path(name) / "data").is_dir()
 
     def _check_files(self, name: str) -> None:
+        if self.bucket is None and not (self.folder / TABLES).is_dir():  # its disk is unplugged: Lance would make it
+            raise explain_missing(self.folder)
         if damaged := find_damage(self.path(name)):
             raise explain_damage(self.folder, f"{TABLES}/{name}.lance/{damaged[0]} is not as it was written")
 

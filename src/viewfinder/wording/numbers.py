@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from viewfinder.wording.patterns import compile_late
 
@@ -71,41 +70,6 @@ def to_number(text: str) -> float | None:
         return float(digits.replace(",", "."))
     except ValueError:
         return None
-
-
-_THOUSANDS_OR_DECIMALS = compile_late(r"(?<![\d.,])([1-9]\d{0,2})([.,])(\d{3})(?![\d.,])")
-_ENGLISH = compile_late(r"\d,\d{3}\.\d|(?<![\d.,])\d+\.(?:\d{1,2}|\d{4,})(?![\d.,])")
-_EUROPEAN = compile_late(r"\d\.\d{3},\d|(?<![\d.,])\d+,(?:\d{1,2}|\d{4,})(?![\d.,])|[.]\d{3}[.]\d{3}")
-_THREE_DECIMALS = compile_late(r"BHD|IQD|JOD|KWD|LYD|OMR|TND", re.IGNORECASE)
-
-
-def settle_separators(values: Sequence[str]) -> list[str]:
-    """The numbers of one column, those that may be read both ways written so that `to_number` reads them as meant.
-
-    "1.299" is one and a bit in the English way and a thousand and more elsewhere. The other numbers of the column tell:
-    "12,50" is not English, "12.50" is. If none tells, prices with points before three digits each are thousands,
-    because prices have two decimals. If the column does not consist of numbers, it stays as it is.
-
-    >>> settle_separators(["1.299 €", "12,50 €"]), settle_separators(["1.299", "12.5"]), settle_separators(["1.299 €"])
-    (['1.299,00 €', '12,50 €'], ['1.299', '12.5'], ['1.299,00 €'])
-    """
-    doubtful = [_THOUSANDS_OR_DECIMALS.search(value) for value in values]
-    if not any(doubtful) or any(to_number(value) is None for value in values):
-        return list(values)
-    english, european = any(map(_ENGLISH.search, values)), any(map(_EUROPEAN.search, values))
-    if english == european:
-        priced = all(
-            found is None
-            or (found[2] == "." and not _THREE_DECIMALS.search(value) and bool(re.search(r"[^\d\s.,'’+-]", value)))
-            for value, found in zip(values, doubtful, strict=True)
-        )
-        if english or not priced:
-            return list(values)
-    elif english:
-        return list(values)
-    return [
-        _THOUSANDS_OR_DECIMALS.sub(lambda it: f"{it[0]},00" if it[2] == "." else f"{it[0]}0", value) for value in values
-    ]
 
 
 ISO_DATE = compile_late(r"(\d{4})-\d\d(?:-\d\d.*)?")

@@ -280,3 +280,39 @@ def leave_early(port: int, path: str) -> None:
     with socket.create_connection(("127.0.0.1", port), timeout=120) as connection:
         connection.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
         assert connection.recv(20).startswith(b"HTTP/1.1 200")
+
+
+@pytest.mark.parametrize(
+    ("turn", "detail"),
+    [
+        ({"keep": "colour"}, "body.turn: Field required"),
+        ({"like": 5}, "body.like: Input should be a valid string"),
+        ({"skip": False}, "body.skip: Input should be True"),
+        ({"say": "a dog", "parent": -1}, "body.parent: Input should be greater than or equal to 0"),
+        ({"say": "a dog", "like": "p001"}, "body.like: Extra inputs are not permitted"),
+        ({}, "body: one of these is needed: say, answer, skip, like, show, reject, keep, back_to"),
+        ({"sya": "a dog"}, "body: one of these is needed: say, answer, skip, like, show, reject, keep, back_to"),
+        ("a dog", "body: Input should be a valid dictionary or object to extract fields from"),
+    ],
+)
+def test_what_is_wrong_with_a_turn_is_told_of_the_turn_that_was_meant(
+    client: TestClient, conversation: str, turn: object, detail: str
+) -> None:
+    answer = client.post(f"{conversation}/turns", json=turn)
+    assert (answer.status_code, answer.json()["detail"]) == (422, detail)
+    assert "Turn" not in answer.text
+
+
+def test_a_header_that_is_wrong_is_named(client: TestClient, conversation: str) -> None:
+    answer = client.post(f"{conversation}/turns", json={"say": "a dog"}, headers={"Idempotency-Key": "a" * 400})
+    assert answer.status_code == 422 and "Idempotency-Key" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("kind", [{}, {"Content-Type": "application/x-www-form-urlencoded"}])
+@pytest.mark.parametrize("content", [b'{"say": "a dog"}', b""])
+def test_json_without_its_header_is_told_which_it_lacks(
+    client: TestClient, conversation: str, kind: dict[str, str], content: bytes
+) -> None:
+    answer = client.post(f"{conversation}/turns", content=content, headers=kind)
+    assert answer.status_code == 422
+    assert answer.json()["detail"] == "body: send JSON, with the header Content-Type: application/json"

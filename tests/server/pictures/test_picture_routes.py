@@ -329,6 +329,23 @@ def test_a_program_learns_what_it_would_get_before_it_fetches_it(served: Served)
     assert answer.headers["content-disposition"] == f'attachment; filename="{drawing.path.name}"'
 
 
+@pytest.mark.parametrize(
+    "place", ["/collection", "/sessions", "/health/live", "/metrics", "/pictures/{id}", "/pictures/{id}/thumbnail"]
+)
+def test_what_is_given_at_once_is_asked_for_without_its_body(served: Served, place: str) -> None:
+    address = API + place.format(id=served.ids[0])
+    got, asked = served.client.get(address), served.client.head(address)
+    assert (asked.status_code, asked.headers["content-type"]) == (200, got.headers["content-type"])
+    assert int(asked.headers["content-length"]) > 0
+    assert served.client.head(f"{API}/pictures/nowhere").status_code == 404
+
+
+@pytest.mark.parametrize("place", ["/feedback", "/collection/jobs/1/events", "/search"])
+def test_what_is_streamed_or_sent_is_not_begun_by_asking_without_its_body(served: Served, place: str) -> None:
+    refused = served.client.head(API + place)
+    assert refused.status_code == 405 and "HEAD" not in refused.headers["allow"]
+
+
 def test_a_file_with_other_words_in_it_is_another_version_of_the_picture(served: Served) -> None:
     drawing, name = served.drawings[5], served.ids[5]
     before = drawing.path.read_bytes()

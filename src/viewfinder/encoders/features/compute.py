@@ -32,7 +32,7 @@ from viewfinder.encoders.features import store
 from viewfinder.errors import BadInput
 from viewfinder.pictures import BadFile, DecodedFile, Decoders
 from viewfinder.pictures.scan import scan
-from viewfinder.processors import count_processors
+from viewfinder.processors import check_processes, count_processors
 
 MAX_PICTURES = 64
 """Pictures acknowledged together: the most that a crash can cost."""
@@ -87,6 +87,8 @@ def features(
         LibraryBusy: another process is at work there.
         DiskFull: what was acknowledged is kept.
     """
+    if workers is not None:
+        check_processes("workers", workers)
     found, unreadable = find_pictures(dataset)
     places = [out] if out is not None else store.feature_folders(dataset, encoder.raw_version)
     for place in places:

@@ -311,20 +311,37 @@ def find_writable_folder(places: Sequence[Path]) -> Path:
     return places[-1]
 
 
+def _remove_unused(lock: Path, made: Sequence[Path]) -> None:
+    """Removes folders, the innermost first, if nothing but the lock is in them."""
+    with suppress(OSError):  # something is there, so it was for something
+        if [*made[0].iterdir()] == [lock]:
+            lock.unlink()
+        for folder in made:
+            folder.rmdir()
+
+
 @contextmanager
 def claim_folder(folder: Path, doing: str = "computes these features", *, lock: str = "") -> Iterator[None]:
     """Keeps others from `doing` the same in `folder` meanwhile; turns errors of the disk into ours.
 
-    The lock is in `folder`, or in its folder `lock`.
+    The lock is in `folder`, or in its folder `lock`. Where the work fails before it has kept anything, the folders that
+    were made for it are taken away again: a misspelt name leaves nothing behind.
 
     Raises:
         LibraryBusy, DiskFull: as they say; what was acknowledged is kept.
         BadInput: the folder cannot be written.
     """
+    home = folder / lock
+    made = [place for place in (home, *home.parents) if not place.exists()]
     try:
-        (folder / lock).mkdir(parents=True, exist_ok=True)
-        with FileLock(folder / lock / "writing.lock", blocking=False):
-            yield
+        home.mkdir(parents=True, exist_ok=True)
+        with FileLock(home / "writing.lock", blocking=False):
+            try:
+                yield
+            except BaseException:
+                if made:
+                    _remove_unused(home / "writing.lock", made)
+                raise
     except Timeout as error:
         raise LibraryBusy(f"{folder}: another process {doing}; wait for it to finish") from error
     except OSError as error:

@@ -182,10 +182,6 @@ async def picture_original(
     return OriginalFile(found.path, media_type=found.media_type, headers=headers)
 
 
-# For programs that ask for size and type before they fetch; it is no operation of its own.
-router.add_api_route("/pictures/{picture}/original", picture_original, methods=["HEAD"], include_in_schema=False)
-
-
 @router.post("/pictures/browse", summary="Look around")
 @takes_body(json_up_to(WORDY_BODY))
 async def browse_pictures(given: BrowseIn, caller: Reader, services: WithServices, signer: WithSigner) -> Browsed:
