@@ -233,3 +233,33 @@ def test_the_answer_to_an_open_question_takes_back_as_a_description_does(said: s
 def test_the_answer_to_a_question_with_choices_takes_nothing_back() -> None:
     where = Question("Where is it?", ("on grass", "in the snow"), attribute="place")
     assert find_revision(Answer(where, "no, in the snow"), "no, in the snow") is None
+
+
+@pytest.mark.parametrize(
+    ("before", "instead", "left"),
+    [
+        ("a shirt", "dresses", ""), ("shirts", "blue dresses", ""), ("a t-shirt", "shirts", ""),
+        ("a dog on the grass", "dogs", "on the grass"), ("a man in the street", "men", "in the street"),
+        ("men in the street", "a man", "in the street"), ("a vase", "a building", ""),
+    ],
+)  # fmt: skip
+def test_a_plural_without_an_article_is_another_thing_too(before: str, instead: str, left: str) -> None:
+    assert revise(before, instead, replaces=True) == left
+
+
+@pytest.mark.parametrize("instead", ["upstairs", "outdoors", "glasses", "backwards", "darker", "bigger dogs"])
+def test_what_only_ends_as_a_plural_replaces_nothing(instead: str) -> None:
+    assert revise("two dogs", instead, replaces=True) == "two dogs"
+
+
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        ("only two dogs", "on the grass"), ("just one dog", "on the grass"), ("there was only one dog", "on the grass"),
+        ("only dogs", "three dogs on the grass"), ("two dogs", "three dogs on the grass"),
+        ("a cat", "three dogs on the grass"),
+    ],
+)  # fmt: skip
+def test_who_counts_anew_takes_the_other_number_back(said: str, left: str) -> None:
+    revision = find_revision(Say(said), said)
+    assert (revision or str)("three dogs on the grass") == left

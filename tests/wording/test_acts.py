@@ -29,7 +29,7 @@ from viewfinder.wording.acts import Act, read_act
         ("the one on the left", Act("which")),
         ("the bottom right one", Act("which")),
         ("top left", Act("which")),
-        ("both of them", Act("which")),
+        ("both of them", Act("several")),
     ],
 )
 def test_a_picture_on_the_screen_is_picked_by_its_place(text: str, act: Act) -> None:

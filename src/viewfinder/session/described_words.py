@@ -26,7 +26,8 @@ WITHOUT_NOUN = fold_words("snowy grassy sandy rocky icy wooded sunny indoors out
 """Words for a place or a time that say what something else is like."""
 
 _PICTURES = frozenset(["photo", "picture", "image"])
-_PLURALS = frozenset(["people", "men", "women", "children", "cattle", "sheep"])
+PLURALS = frozenset(["people", "men", "women", "children", "cattle", "sheep"])
+"""Plurals that do not end in "s"."""
 
 _LIKE_ARTICLES_WORDS = """
 a an the some any his her its my our their your this that these those each of
@@ -107,7 +108,7 @@ class Words:
         if not self.is_joined(end) or self.is_small(end) or self.lower[end].endswith("ing"):
             return False
         last, following = self.lower[end - 1], self.lower[end]
-        if last in _PLURALS or (last.endswith("s") and not last.endswith(("ss", "'s", "’s"))):
+        if last in PLURALS or (last.endswith("s") and not last.endswith(("ss", "'s", "’s"))):
             return False  # "dogs play"
         return not (following.endswith("s") and self.folded[end] in _doings())  # "a dog jumps"
 

@@ -36,6 +36,12 @@ _AGES = r"(?:(?:old|vintage|film|family|analogue|analog|historic|historical)[ -]
 _COLOURLESS = r"(?:black[ -]?(?:and|&|n|'n'|/)[ -]?white|b ?(?:&|/|and|n) ?w)"
 _MONOCHROME = r"(?:monochrome|monochromatic|gr[ea]y[ -]?scale)"
 _DARK, _BRIGHT = r"(?:(?:very |too |rather )?dark|under-?exposed)", r"(?:(?:very |too |rather )?bright|over-?exposed)"
+_MORE = r"(?:(?:(?:much|a bit|a little|a lot|way|far|slightly|even|rather) )?"
+_NOT_SO = r"not (?:(?:quite )?(?:so|as|too|that|very) )?"
+_BRIGHTER = rf"(?:{_MORE}(?:brighter|less dark))|(?:(?:way|far|much|a bit|a little) )?too dark|{_NOT_SO}dark)"
+_DARKER = rf"(?:{_MORE}(?:darker|less bright))|(?:(?:way|far|much|a bit|a little) )?too bright|{_NOT_SO}bright)"
+"""Who looks at results and finds them too dark wants a bright one."""
+
 _THAT_IS = r"(?:that|which) (?:is|are|was|were) "
 
 
@@ -46,10 +52,20 @@ def _compile_look(words: str) -> re.Pattern[str]:
     """
     return re.compile(
         rf"(?<![\w-])(?P<before>{words})(?= {_AGES}{_PICTURE}\b)"
-        rf"|^(?P<alone>{words})(?=[ ,.;:!?]*$)"
+        rf"|^(?!too )(?P<alone>{words})(?=[ ,.;:!?]*$)"
         rf"|\b(?:taken|shot|photographed|printed|developed|{_PICTURE}) "
         rf"(?P<after>(?:{_THAT_IS})?in {words}|{_THAT_IS}{words})"
         r"(?![\w-])",
+        re.IGNORECASE,
+    )
+
+
+def _compile_wish(words: str) -> re.Pattern[str]:
+    """Alone, or before a word for pictures: "a darker dog" is one of another colour."""
+    return re.compile(
+        r"^(?:(?:it|that|this|they|these|those|the (?:photo|picture|image))(?:['’]s|['’]re| is| are| was| should be) "
+        rf"|(?:please |(?:can|could) you )?make it |i want it )?(?P<alone>{words})(?=[ ,.;:!?]*$)"
+        rf"|^(?:an? |in a )?(?P<before>{words})(?: {_PICTURE})(?=[ ,.;:!?]*$)",
         re.IGNORECASE,
     )
 
@@ -59,6 +75,8 @@ _LOOKS = (
     (BLACK_AND_WHITE, re.compile(rf"(?<![\w-])(?P<any>(?:in )?{_MONOCHROME})(?![\w-])", re.IGNORECASE)),
     (DARK, _compile_look(_DARK)),
     (BRIGHT, _compile_look(_BRIGHT)),
+    (BRIGHT, _compile_wish(_BRIGHTER)),
+    (DARK, _compile_wish(_DARKER)),
 )
 
 

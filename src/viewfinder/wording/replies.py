@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from viewfinder.wording.patterns import compile_late
@@ -22,7 +22,7 @@ _DONT_KNOW = compile_late(
     rf"|(?:not\s+(?:really\s+|quite\s+|so\s+|too\s+|entirely\s+)?|un)(?:sure|clear|known|certain){_TAIL}"
     r"|(?:don't|dont|do not|wouldn't|didn't)\s+(?:really\s+)?know(?:\s+(?:that|if|whether)\b.*|\s+(?:any\s?more|more))?"
     r"|(?:don't|dont|do not)\s+(?:really\s+)?(?:care|mind)|(?:have\s+)?forgot(?:ten)?"
-    r"|dunno|idk|beats me|who knows|whatever"
+    r"|dunno|idk|idc|beats me|who knows|who cares|whatever(?: you have)?|anything(?: will do| goes)?"
     r"|(?:have\s+|i've\s+|i've got\s+|have got\s+)?(?:absolutely\s+)?no\s+(?:idea|clue|preference)"
     r"|haven't a clue|not a clue"
     r"|(?:doesn't|doesnt|does not)\s+(?:really\s+)?matter(?:\s+to me)?|not important|either is fine|either way"
@@ -162,6 +162,61 @@ def find_choice_named(text: str, choices: Iterable[str]) -> str | None:
     else:
         place = _NTH[named["nth"]] if named["nth"] else int(named["number"])
     return listed[place - 1 if place > 0 else place] if 1 <= abs(place) <= len(listed) else None
+
+
+_HEDGED = compile_late(
+    r"^(?:(?:maybe|perhaps|probably|possibly|definitely|certainly|mostly|kind of|kinda|sort of|more like|rather|just|"
+    r"i(?: would|'d)? (?:think|guess|believe|say)(?: that)?|i am pretty sure(?: that)?|i'm pretty sure(?: that)?|"
+    r"(?:it|they|he|she|that|there)(?:'s|'re| is| are| was| were| must be| must have been| could be| could have been|"
+    r" might be| might have been| should be| looks? like| looked like)|(?:could|might|must) be|looks? like|looked like|"
+    r"yes|yeah|yep|no|nope|well|oh|u+h*m+|h+m+|uh|dunno|not sure(?: but)?|the answer is|pretty|very|really|"
+    r"actually|so|ok|okay)\b[\s,.:]*)+(?=\S)"
+)
+_HEDGED_AFTER = compile_late(
+    r"(?:[\s,.]+(?:i (?:think|guess|believe|suppose)|maybe|perhaps|probably|possibly|for sure|definitely|or so|"
+    r"or something|most likely|please|though|if i remember (?:right|correctly|well)|as far as i (?:know|remember)|"
+    r"not sure|i'm not sure|right))+$"
+)
+_JOINED = re.compile(r"\s*(?:,\s*(?:and|or)?|\band\b|\bor\b|&|/)\s*")
+_LEADING = frozenset({"a", "an", "the", "in", "on", "at", "by", "of", "or", "some", "it", "and"})
+
+
+def list_values_offered(choices: Iterable[str]) -> list[str]:
+    """The choices that say what holds, without those that say that nothing does, or that one cannot tell."""
+    return [choice for choice in choices if choice.casefold() not in NO_VALUES and not is_dont_know(choice)]
+
+
+def find_choices_meant(text: str, choices: Iterable[str]) -> str | None:
+    """The choice that a reply is in more words or fewer, or the several that it names, joined as it joins them.
+
+    >>> asked = ("on grass", "in the snow", "a man", "something else", "don't know")
+    >>> [find_choices_meant(text, asked) for text in ("the grass, I think", "grass or snow", "a or b", "a cat")]
+    ['on grass', 'on grass or in the snow', 'on grass or in the snow', None]
+    """
+    listed = list(choices)
+    plain = " ".join(text.casefold().replace("\u2019", "'").split()).strip(".!? ")
+    plain = plain.removeprefix("both ").removeprefix("either ")
+    bare = _HEDGED_AFTER.sub("", _HEDGED.sub("", plain))
+    values = list_values_offered(listed)
+    if (one := _find_by_words(bare, values) or find_choice_named(bare, listed)) is not None:
+        return one
+    pieces = [piece for piece in _JOINED.split(bare) if piece]
+    if not 1 < len(pieces) <= len(values):
+        return None
+    named = [_find_by_words(_HEDGED.sub("", piece), values) for piece in pieces]
+    if None in named:
+        named = [find_choice_named(piece, values) if len(piece) == 1 else None for piece in pieces]
+    found = list(dict.fromkeys(one for one in named if one is not None))
+    if None in named or len(found) != len(pieces):
+        return None
+    return (" or " if re.search(r"\bor\b|/", bare) else " and ").join(found)
+
+
+def _find_by_words(text: str, values: Sequence[str]) -> str | None:
+    """The one value that has the words of a text, whatever small words lead to them."""
+    words = [word for word in text.split() if word not in _LEADING]
+    found = [value for value in values if [word for word in value.casefold().split() if word not in _LEADING] == words]
+    return found[0] if words and len(found) == 1 else None
 
 
 def _strip_articles(text: str) -> str:
