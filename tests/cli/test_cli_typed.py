@@ -167,7 +167,8 @@ def test_nobody_in_other_words_answers_who_is_in_it() -> None:
 @pytest.mark.parametrize(
     ("line", "meaning"),
     [
-        ("not a dog but a cat", Answer(OPEN, "not a dog but a cat")), ("not mountain, city", Answer(OPEN, "not mountain, city")),
+        ("not a dog but a cat", Answer(OPEN, "not a dog but a cat")),
+        ("not mountain, city", Answer(OPEN, "not mountain, city")),
         ("not so dark", Answer(OPEN, "not so dark")), ("not that, the other dog", Say("not that, the other dog")),
         ("not a dog", Reject(text="a dog")), ("without people in it", Reject(text="people in it")),
         ("start over, a cat", Say("start over, a cat")), ("2, no people", Say("2, no people")),

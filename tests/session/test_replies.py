@@ -166,9 +166,9 @@ def test_what_says_more_than_a_choice_describes(text: str) -> None:
 
 
 def test_both_of_more_than_two_is_asked_for() -> None:
-    with pytest.raises(BadInput, match='what do you mean by both.* such as "brown and black"'):
+    with pytest.raises(BadInput, match=r'what do you mean by both.* such as "brown and black"'):
         understand_reply(Say("both"), after("a dog", asked=COLOUR))
-    with pytest.raises(BadInput, match="what do you mean by both.*answer in words$"):
+    with pytest.raises(BadInput, match=r"what do you mean by both.*answer in words$"):
         understand_reply(Say("both"), after("a dog", asked=IS_THERE))
     with pytest.raises(BadInput, match="which picture"):
         understand_reply(Say("both"), after("a dog"))
@@ -178,7 +178,8 @@ def test_both_of_more_than_two_is_asked_for() -> None:
     ("text", "turns"),
     [
         ("start over, a cat", (BackTo(0), Say("a cat"))), ("undo that and add a hat", (BackTo(1), Say("add a hat"))),
-        ("none of these, at night", (Reject(), Say("at night"))), ("skip, at night", (Answer(WHO, ""), Say("at night"))),
+        ("none of these, at night", (Reject(), Say("at night"))),
+        ("skip, at night", (Answer(WHO, ""), Say("at night"))),
         ("forget that, I want a boat", (BackTo(0), Say("I want a boat"))), ("at night", (Say("at night"),)),
         ("start over", (BackTo(0),)), ("nobody", (Answer(WHO, "nobody"),)), ("no, a cat", (Say("no, a cat"),)),
     ],
@@ -196,10 +197,12 @@ def test_at_the_start_of_two_turns_in_a_sentence_only_the_second_counts() -> Non
     ("text", "turn"),
     [
         ("2 except the hat", Like("b", "without the hat")), ("2 except for the hat", Like("b", "without the hat")),
-        ("2 except red", Like("b", "red")), ("2, no people", Like("b", "no people")), ("2 not so dark", Like("b", "not so dark")),
+        ("2 except red", Like("b", "red")), ("2, no people", Like("b", "no people")),
+        ("2 not so dark", Like("b", "not so dark")),
         ("a bit darker than the second", Like("b", "a bit darker")), ("bigger than that", Like("a", "bigger")),
         ("neither 2 nor 3", Reject(("b", "c"))), ("this", Like("a")), ("show similar ones", Like("a")),
-        ("the one before", BackTo(1)), ("previous page", BackTo(1)), ("any more?", Reject()), ("all of them wrong", Reject()),
+        ("the one before", BackTo(1)), ("previous page", BackTo(1)), ("any more?", Reject()),
+        ("all of them wrong", Reject()),
     ],
 )  # fmt: skip
 def test_replies_in_the_words_of_impatient_people(text: str, turn: Turn) -> None:
@@ -223,7 +226,8 @@ def test_talk_about_the_conversation_describes_nothing(text: str) -> None:
     [
         "how many dogs", "a dog that is bigger than the first", "I told you a dog", "the same dog", "better light",
         "where the river bends", "a stop sign", "2 dogs not 3", "both dogs", "all dogs", "this dog", "similar dogs",
-        "a taller man than the first", "neither a dog nor a cat", "the dog before the house", "just a dog", "more people",
+        "a taller man than the first", "neither a dog nor a cat", "the dog before the house", "just a dog",
+        "more people",
         "not one dog but two", "the one next to the tree is a dog",
     ],
 )  # fmt: skip

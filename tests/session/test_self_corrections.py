@@ -11,7 +11,8 @@ from viewfinder.session.self_corrections import mend_self_corrections
     ("text", "meant"),
     [
         ("a dog, no wait, a cat on a sofa", "a cat on a sofa"), ("a dog wait no a cat", "a cat"),
-        ("a dog on the grass, no, a cat", "on the grass, a cat"), ("a man i mean a woman on a bike", "a woman on a bike"),
+        ("a dog on the grass, no, a cat", "on the grass, a cat"),
+        ("a man i mean a woman on a bike", "a woman on a bike"),
         ("a vase, no wait, a bowl of fruit", "a bowl of fruit"), ("two no three kids", "three kids"),
         ("kids, actually adults, at a party", "adults, at a party"),
         ("a dog, no wait, a cat, sorry, a horse", "a horse"),

@@ -28,7 +28,8 @@ def test_a_description_stays_as_it_is(text: str) -> None:
     ("text", "spelt"),
     [
         ("its not a dog", "it's not a dog"), ("its black", "it's black"), ("no its in a room", "no it's in a room"),
-        ("thats a cat", "that's a cat"), ("i dont want people", "i don't want people"), ("theyre wrong", "they're wrong"),
+        ("thats a cat", "that's a cat"), ("i dont want people", "i don't want people"),
+        ("theyre wrong", "they're wrong"),
         ("Its a dog. Theres a cat", "It's a dog. There's a cat"), ("im sure it wasnt red", "i'm sure it wasn't red"),
         ("a cow its a donkey", "a cow it's a donkey"),
     ],
@@ -40,7 +41,8 @@ def test_short_forms_get_their_apostrophes(text: str, spelt: str) -> None:
 @pytest.mark.parametrize(
     ("text", "described"),
     [
-        ("perfect but darker", "darker"), ("almost, in the snow", "in the snow"), ("close, but with a hat", "with a hat"),
+        ("perfect but darker", "darker"), ("almost, in the snow", "in the snow"),
+        ("close, but with a hat", "with a hat"),
         ("nearly, it had two dogs", "it had two dogs"), ("good, now with a ball", "with a ball"),
         ("ok now a red ball", "a red ball"), ("yes on grass", "on grass"), ("yeah it was black", "it was black"),
     ],

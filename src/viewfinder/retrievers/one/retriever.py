@@ -224,7 +224,7 @@ def takes_back(turn: ResolvedTurn, before: ComposerState) -> bool:
 def list_left(turn: ResolvedTurn, before: ComposerState, turns: Sequence[Turn]) -> tuple[tuple[Turn, int], ...]:
     """The descriptions before a turn and the picture that is gone on from, as they still hold, with their numbers.
 
-    What was said with that picture stays with it: "like the second, but in red", and then "not red", is like the second.
+    What was said with that picture stays with it: "2 but in red", and then "not red", is like the second.
     """
     assert turn.revise is not None
     picked_at = max((part.turn for part in before.parts if part.kind in ("picture", "vocabulary")), default=None)
