@@ -4,6 +4,7 @@ import pytest
 
 from viewfinder.conversation import Answer, BackTo, Conversation, Like, Question, Reject, Say, Turn
 from viewfinder.errors import BadInput, EmptyQuery
+from viewfinder.questioners.photographs import REMEMBER
 from viewfinder.session.replies import understand_reply, understand_turns
 from viewfinder.wording.replies import is_dont_know
 
@@ -288,3 +289,30 @@ def test_a_place_is_left_to_a_retriever_that_looks_back() -> None:
 def test_a_result_that_is_not_there_is_named() -> None:
     with pytest.raises(BadInput, match="there is no result 7: 3 are shown now"):
         understand_reply(Say("number 7"), after("a dog"))
+
+
+MORE = Question("Is there any other detail that you remember?", (), "test", REMEMBER)
+
+
+def test_no_to_whether_there_is_more_rejects_nothing_and_yes_picks_nothing() -> None:
+    asked = after("a dog", asked=MORE)
+    for text in ("no", "Nope!", "no, sorry", "not really", "no, that's all"):
+        assert is_dont_know(getattr(understand_reply(Say(text), asked), "text", "a dog")), text
+    assert understand_reply(Say("no, a cat"), asked) == Say("no, a cat")
+    assert understand_reply(Say("no"), after("a dog", asked=WHAT_ELSE)) == Reject()
+    with pytest.raises(EmptyQuery, match="say what else there is"):
+        understand_reply(Say("yes"), asked)
+    assert understand_reply(Say("that's it"), asked) == Like("a")
+
+
+@pytest.mark.parametrize(
+    ("text", "turns"),
+    [
+        ("undo", (BackTo(0),)), ("start over, a cat", (BackTo(0), Say("a cat"))), ("show me more", (Reject(),)),
+        ("in the snow", (Answer(MORE, "in the snow"),)), ("no", (Answer(MORE, "no"),)),
+        ("both", (Answer(MORE, "both"),)),
+    ],
+)  # fmt: skip
+def test_an_answer_to_an_open_question_may_be_none(text: str, turns: tuple[Turn, ...]) -> None:
+    assert understand_turns(Answer(MORE, text), after("a dog", asked=MORE)) == turns
+    assert understand_turns(Answer(WHO, text), after("a dog", asked=WHO)) == (Answer(WHO, text),)

@@ -16,7 +16,9 @@ from viewfinder.wording.replies import (
     find_choice_meant,
     find_choice_named,
     find_choices_meant,
+    is_denial_alone,
     is_dont_know,
+    is_yes_alone,
     list_values_offered,
 )
 
@@ -27,11 +29,24 @@ _PLAINLY = re.compile(r"(?:yes|yeah|yep|no|nope)\b(?:$|[,.;:!].*)", re.IGNORECAS
 _EITHER = re.compile(r"(?:either|any)\b", re.IGNORECASE)
 
 
-def understand_turns(said: Say, conversation: Conversation, *, looks_back: bool = False) -> tuple[Turn, ...]:
+_ASKS_WHETHER = re.compile(r"\b(?:is|are) there any\b|\bcan you\b|\bdo you remember any", re.IGNORECASE)
+"""An open question that "no" answers: there is nothing else."""
+
+_MOVES = ("undo", "redo", "restart", "more", "before", "results", "turn")
+
+
+def understand_turns(said: Say | Answer, conversation: Conversation, *, looks_back: bool = False) -> tuple[Turn, ...]:
     """The turns that a sentence is, one or two: "start over, a cat" begins anew, and then describes.
+
+    An answer is one, but for "undo" or "new search: a cat" to an open question: who types while one stands need not
+    answer it, and what shows it may send all that is typed as its answer.
 
     Raises as `understand_reply`.
     """
+    if isinstance(said, Answer):
+        if not (_is_open(said.question) and _is_move(said.text)):
+            return (said,)
+        said = Say(said.text)
     question, opening = conversation.pending, split_opening(said.text)
     if opening is None or (question is not None and find_answer(said.text, question) is not None):
         return (understand_reply(said, conversation, looks_back=looks_back),)
@@ -57,10 +72,12 @@ def understand_reply(said: Say, conversation: Conversation, *, looks_back: bool 
         return Answer(question, answer)
     if question is not None and act is not None and act.kind == "several":
         return Answer(question, _find_several(said.text, question))
+    if act is not None and act.kind == "accept" and is_yes_alone(said.text) and question and _asks_whether(question):
+        raise EmptyQuery("that describes nothing: say what else there is")
     if act is None or (looks_back and act.kind in _PICKS):
         return said
     is_place = act.kind == "which" and re.search(r"\bones?\b", said.text, re.IGNORECASE) is None
-    if question is not None and is_place and all(map(is_dont_know, question.choices)):
+    if question is not None and is_place and _is_open(question):
         return Answer(question, said.text)  # "top left" may be where something is
     return _take_act(act, conversation) or said
 
@@ -72,9 +89,26 @@ def find_answer(text: str, question: Question) -> str | None:
     choice = choice or find_choices_meant(text, question.choices)
     if choice is not None:
         return choice
+    if is_denial_alone(text) and _asks_whether(question):
+        return DONT_KNOW
     if _PLAINLY.fullmatch(text.strip()) and {"yes", "no"} <= {choice.casefold() for choice in question.choices}:
         return text
     return text if text.strip() and is_dont_know(text) else None
+
+
+def _is_open(question: Question) -> bool:
+    """Whether a question offers nothing to choose from but that one does not know."""
+    return all(map(is_dont_know, question.choices))
+
+
+def _asks_whether(question: Question) -> bool:
+    """Whether an open question asks if there is more to say."""
+    return _is_open(question) and _ASKS_WHETHER.search(question.text) is not None
+
+
+def _is_move(text: str) -> bool:
+    act = read_act(text)
+    return split_opening(text) is not None or (act is not None and act.kind in _MOVES)
 
 
 def _find_several(text: str, question: Question) -> str:

@@ -282,7 +282,7 @@ class Session(TurnMethods):
             if isinstance(turn, Say) and not turn.text.strip():
                 raise EmptyQuery("nothing was said: describe the picture in a few words")
             conversation, day = self.conversation, self._today().isoformat()
-            if isinstance(turn, Say) and self._speaker is None and self._find_gallery().matches_words:
+            if isinstance(turn, Say | Answer) and self._speaker is None and self._find_gallery().matches_words:
                 from viewfinder.session.replies import understand_turns
 
                 *first, turn = understand_turns(turn, conversation, looks_back=self._looks_back)

@@ -81,7 +81,8 @@ PHRASES: Mapping[Kind, frozenset[str]] = {
         |all of them wrong|all are wrong|those are all wrong|all no|no to all|bad results|wrong results
         |wrong pictures|wrong picture
         |you're wrong|you are wrong|completely wrong|totally wrong|way off|not even|that isn't it
-        |not that either|not these either|these either
+        |not that either|not these either|nothing good|none good
+        |nothing useful|nothing right|no luck|not found|not yet|found nothing|no good|no use
     """),
     "several": _list_phrases("""
         both|both of them|both of these|both of those|both ones|both pictures|both photos|all|all of them|all of these
@@ -115,12 +116,13 @@ PHRASES: Mapping[Kind, frozenset[str]] = {
         |and now|now what|so|then|but|find it|show it|do it|what is this|what is that|what are these
         |i want it|i need it|this is hard|this is difficult|not helpful|that doesn't help|useless|stupid|bad|very bad
         |i like it|i like this|i love it|it's complicated
+        |nothing|almost|nearly|close|very close|so close|not bad|not too bad
     """),
 }  # fmt: skip
 """In lower case, without marks at their end, and with apostrophes; what stands first counts."""
 
 YES, NO = (
     _list_phrases("yes|yeah|yep|ok|okay|ah|oh|wow|well|so|hm|hmm"),
-    _list_phrases("no|nope|nah|oh|oops|wait|sorry|well|hm|hmm"),
+    _list_phrases("no|nope|nah|oh|oops|wait|sorry|well|hm|hmm|ugh|argh|hell|damn|god|omg|lol|still|just|but|and"),
 )
 """Words that may stand between the pieces of a sentence that accepts, and of any other."""

@@ -19,6 +19,7 @@ from viewfinder.wording.numbers import NUMBER_WORDS
 from viewfinder.wording.patterns import compile_late
 from viewfinder.wording.replies import is_dont_know
 from viewfinder.wording.spoken import write_apostrophes
+from viewfinder.wording.talk import fold_word
 
 
 @dataclass(frozen=True)
@@ -46,8 +47,10 @@ _CONTINUES = compile_late(r"\s(?:in|by|if|whether|that (?!is\b|was\b).+|(?:from|
 _HESITATIONS = compile_late(
     r"^(?:(?:h+m+|u+h*m*|e+r+m*|a+h+|o+h+|well|ok|okay|so|sorry|wait|actually|hey)\b[\s,.!…-]+(?=\w))+"
 )
+_DRAWN_OUT = re.compile(r"([a-z])\1\1")
 _COURTESIES = compile_late(
-    r"(?:[\s,.!?…]+(?:please|thanks|thank you|instead|though|tho|i think|i guess|again|either|at all|sorry))*[\s.!?…]*$"
+    r"(?:[\s,.!?…]+(?:please|pls|plz|thx|lol|thanks|thank you|instead|though|tho|i think|i guess|again|either|at all"
+    r"|sorry))*[\s.!?…]*$"
 )
 _ORDINAL_NAMES = (
     "first 1st top", "second 2nd", "third 3rd", "fourth 4th", "fifth 5th", "sixth 6th", "seventh 7th", "eighth 8th",
@@ -82,6 +85,7 @@ _LIKING = (
     r"meant|mean|select)"
     rf"|{_SORT}(?: ones?| pictures| photos)? (?:like|similar to|as|along the lines of)"
     r"|(?:the |exactly the |just the )?same as|(?:exactly|just) like"
+    r"|between|(?:a )?(?:mix|combination|cross|blend) (?:of|between)|combine|mix"
     r"|similar to|almost|nearly|close to|closest is|closer to|it's|it is|it's like|it's more like) "
 )
 _CLOSE = (
@@ -97,6 +101,12 @@ _PICK_THIS = compile_late(
     r"|(?:this|that) (?:is|was) (?:(?:the )?closest(?: one)?|(?:almost|nearly) (?:right|it|there)))"
     rf"{_BUT}"
 )
+_SAME = compile_late(
+    r"(?:(?:exactly )?(?:the )?same|this|that) (?!(?:is|was|has|looks|can)\b)\w+(?: \w+)? ?,? (?:but|only|except) "
+    r"(?P<but>.+)"
+)
+"""What is shown is spoken of by what is in it: "the same dog but in the water"."""
+
 _SIDE = r"(?:top|bottom|upper|lower|left|right|middle|centre|center)"
 _ON_SIDE = rf"(?:(?:on|at|in|to) the )(?:far |very )?{_SIDE}(?:[ -]?{_SIDE})?(?: corner| side| row)?"
 _WHICH = compile_late(
@@ -171,13 +181,14 @@ _PATTERNS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     ("reject", _REJECT), ("reject", _IS_WRONG), ("reject", _REJECT_ALL), ("undo", _BACK), ("results", _BACK_TO),
     ("turn", _TO_TURN), ("which", _WHICH), ("other", _OTHER),
     ("middle", _MIDDLE), ("pick", _THAN), ("which", _NEXT_TO), ("pick", _PICK), ("pick", _PICK_THIS),
+    ("pick", _SAME),
 )  # fmt: skip
 """The first that fits a whole sentence counts."""
 
 _POINTING = (
     *_ORDINALS, *_CARDINALS, *["this", "that", "it", "these", "those", "them", "other", "central", "back", "undo"],
     *["top", "bottom", "upper", "lower", "left", "right", "middle", "centre", "center"],
-    *["previous", "earlier", "before", "ones", "results", "they", "next", "after"],
+    *["previous", "earlier", "before", "ones", "results", "they", "next", "after", "same"],
     *(f"{what}{number}" for what in _NUMBERED.split("|") for number in _CARDINALS),  # "number six", without the blank
 )  # fmt: skip
 """Each of the patterns takes a digit, or a word that begins with one of these: where there is none, they need not be
@@ -201,6 +212,8 @@ def read_act(text: str) -> Act | None:
     plain = write_apostrophes(" ".join(text.lower().replace("’", "'").split()))
     if not plain or len(plain) > MAX_ACT_LENGTH:
         return None
+    if _DRAWN_OUT.search(plain):  # "nooo"
+        plain = " ".join(map(fold_word, plain.split()))
     plain = _HESITATIONS.sub("", plain, count=1)
     whole, plain = plain.rstrip(" .!?…"), _COURTESIES.sub("", plain)
     if not plain:

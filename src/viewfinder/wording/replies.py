@@ -98,6 +98,34 @@ def is_denial(text: str) -> bool:
     return _DENIAL.match(text) is not None
 
 
+_NO_ALONE = compile_late(
+    r"(?:oh |well |hm+ |um+ )?(?:no|nope|nah|n|not really|i don't think so|i dont think so)"
+    r"(?:[\s,.!]+(?:no|sorry|thanks|thank you|that's it|that's all|thats all|not really))*[\s.!]*",
+    re.IGNORECASE,
+)
+_YES_ALONE = compile_late(
+    r"(?:oh |well )?(?:yes|yeah|yep|yup|y|sure)(?:[\s,.!]+(?:yes|there is|there are|i can|i do))*[\s.!]*", re.IGNORECASE
+)
+
+
+def is_denial_alone(text: str) -> bool:
+    """Whether a reply is no, and nothing more.
+
+    >>> [is_denial_alone(text) for text in ("nope", "No, sorry.", "no, a cat")]
+    [True, True, False]
+    """
+    return _NO_ALONE.fullmatch(" ".join(text.replace("\u2019", "'").split())) is not None
+
+
+def is_yes_alone(text: str) -> bool:
+    """Whether a reply is yes, and nothing more.
+
+    >>> [is_yes_alone(text) for text in ("Yes!", "yes, a cat")]
+    [True, False]
+    """
+    return _YES_ALONE.fullmatch(" ".join(text.split())) is not None
+
+
 def write_yes_or_no(truth: bool | None) -> str | None:
     """Yes, no, or None."""
     return None if truth is None else "yes" if truth else "no"

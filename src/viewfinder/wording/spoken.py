@@ -84,6 +84,11 @@ _COMPLAINTS = tuple(
         rf"(?: so many| all| only| just)* (?P<shown>{_PIECE})",
     )
 )
+_NOT_BUT = compile_late(
+    r"^(?P<no>not (?:an?|the) \w[\w'-]*(?: (?!(?:an?|the)\b)\w[\w'-]*)?) (?P<but>(?:an?|the) \w.*)$", re.IGNORECASE
+)
+"""No comma parts what is not meant from what is: "not a hat a cap"."""
+
 _TOO = compile_late(
     r"^(?:(?:these|those|they|it|that|this)(?:['’]s|['’]re| is| are) )?(?:(?:way|far|much|a bit|a little|still) )?"
     r"too (?P<how>(?:many|much)? ?\w[\w -]{1,30})[.!]*$",
@@ -104,6 +109,7 @@ def write_as_described(text: str) -> str:
     ['not so many people', 'not so much snow', 'a dog that is too big for the bath']
     """
     said = _ADD.sub("with ", _OPENING.sub("", _OR.sub(" or ", write_apostrophes(text))))
+    said = _NOT_BUT.sub(r"\g<no>, \g<but>", said)
     if found := _REPLACE.match(said):
         return f"{found['new']}, not {found['old'] or found['old_2']}"
     for pattern in _COMPLAINTS:
