@@ -300,9 +300,11 @@ def test_no_to_whether_there_is_more_rejects_nothing_and_yes_picks_nothing() -> 
         assert is_dont_know(getattr(understand_reply(Say(text), asked), "text", "a dog")), text
     assert understand_reply(Say("no, a cat"), asked) == Say("no, a cat")
     assert understand_reply(Say("no"), after("a dog", asked=WHAT_ELSE)) == Reject()
-    with pytest.raises(EmptyQuery, match="say what else there is"):
+    with pytest.raises(EmptyQuery, match="say what there is"):
         understand_reply(Say("yes"), asked)
     assert understand_reply(Say("that's it"), asked) == Like("a")
+    with pytest.raises(EmptyQuery, match="say what there is"):
+        understand_reply(Say("yes"), after("a dog", asked=COLOUR))
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,10 @@ def test_pictures_are_rejected_all_or_by_their_places(text: str, places: tuple[i
         ("let's start over", "restart"), ("lets start over", "restart"), ("forget everything", "restart"),
         ("cancel", "undo"), ("oops", "undo"), ("start again from scratch", "restart"),
         ("go back to the start", "restart"), ("redo", "redo"), ("can i see others", "more"),
-        ("more of the same", "more"), ("could you show me more please", "more"),
+        ("more of the same", "more"), ("could you show me more please", "more"), ("are there any more?", "more"),
+        ("another one", "more"), ("nooo", "reject"), ("ugh no", "reject"), ("still wrong", "reject"),
+        ("nothing good", "reject"), ("not him", "reject"), ("2 steps back", "undo"), ("the previous one", "before"),
+        ("the same dog but in the water", "pick"), ("between 2 and 3", "pick"), ("forget it all", "restart"),
     ],
 )  # fmt: skip
 def test_a_short_reply_is_an_act_and_no_description(text: str, kind: str) -> None:
@@ -88,7 +91,8 @@ def test_a_short_reply_is_an_act_and_no_description(text: str, kind: str) -> Non
         ("the first ones again", Act("results", (1,))),
         ("can you show me the first results again?", Act("results", (1,))),
         ("the previous results", Act("results", (-1,))), ("go back to what we had before", Act("results", (-1,))),
-        ("go back to turn 3", Act("turn", (3,))), ("the first ones", Act("pick", (1,))),
+        ("go back to turn 3", Act("turn", (3,))), ("go to turn 3", Act("turn", (3,))),
+        ("go to the first search", Act("results", (1,))), ("the first ones", Act("pick", (1,))),
     ],
 )  # fmt: skip
 def test_earlier_results_are_meant_by_their_place_in_the_conversation(text: str, act: Act) -> None:
@@ -142,7 +146,10 @@ def test_what_says_nothing_is_no_description(text: str) -> None:
         "can you show me a dog", "nothing like that on a table", '"thanks"',
         "a cat next to the last one of three", "", "no " * 500,
         "2, " * 90 + "x", "# " * 140 + "2",
-        "well, a dog", "oh no, a dog",
+        "well, a dog", "oh no, a dog", "still life of fruit", "the next house", "the same dog", "this dog in the water",
+        "all dogs", "any dog", "similar dogs", "the house next to it", "darker than the first floor",
+        "a mix of colours",
+        "how many dogs are there", "nothing but sand", "better weather", "another dog", "2 dogs, not 3",
     ],
 )  # fmt: skip
 def test_what_describes_is_no_act(text: str) -> None:

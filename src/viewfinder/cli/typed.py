@@ -106,7 +106,9 @@ def parse_line(line: str, conversation: Conversation, *, names_attributes: bool 
     return Answer(question, text) if question is not None and is_free else Say(text)
 
 
-_SAYS_MORE = re.compile(r"[,.;:!?]\s*\w|\bbut\b|^not (?:so|too|as|very|that|quite|really|many|much)\b", re.IGNORECASE)
+_SAYS_MORE = re.compile(
+    r"[,.;:!?]\s*\w|\bbut\b|^not (?:so|too|as|very|that|quite|really|many|much|sure|certain|only|just)\b", re.IGNORECASE
+)
 """What "not a dog but a cat" and "not so dark" say besides what is not wanted."""
 
 

@@ -72,8 +72,8 @@ def understand_reply(said: Say, conversation: Conversation, *, looks_back: bool 
         return Answer(question, answer)
     if question is not None and act is not None and act.kind == "several":
         return Answer(question, _find_several(said.text, question))
-    if act is not None and act.kind == "accept" and is_yes_alone(said.text) and question and _asks_whether(question):
-        raise EmptyQuery("that describes nothing: say what else there is")
+    if question is not None and is_yes_alone(said.text) and (_asks_whether(question) or not _is_open(question)):
+        raise EmptyQuery("that describes nothing: say what there is, or give the number of a picture")
     if act is None or (looks_back and act.kind in _PICKS):
         return said
     is_place = act.kind == "which" and re.search(r"\bones?\b", said.text, re.IGNORECASE) is None

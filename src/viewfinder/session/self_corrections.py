@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from viewfinder.session.described_words import adjectives, colour_labels
 from viewfinder.session.revising import revise
@@ -17,6 +16,8 @@ MAX_CORRECTIONS = 4
 """Corrections of one sentence that are read."""
 
 _ARTICLES = ("a", "an", "the")
+_JOINING = frozenset(("while", "and", "or", "who", "that", "which", "when", "because", "as", "where", "with", "but"))
+"""Words with which a sentence goes on."""
 
 
 def mend_self_corrections(text: str) -> str:
@@ -41,10 +42,10 @@ def _mend(found: SelfCorrection) -> str | None:
     """The sentence as it was meant; None where nothing was said that cannot be true beside what is meant."""
     if (begun := _drop_word_in_place(found.said, found.meant)) is not None:
         return f"{begun} {found.meant}".strip()
-    said = take_content(found.said)
-    left = revise(said, found.meant)
-    if left == said:
-        left = revise(said, _take_head(found.meant), replaces=True)
+    said, head = take_content(found.said), _take_head(found.meant)
+    left = revise(said, head) if head else said
+    if left == said and not (found.is_thinking and head.partition(" ")[0].lower() not in _ARTICLES):
+        left = revise(said, head, replaces=True)
     if left != said or found.is_sure:
         return f"{left}, {found.meant}" if left else found.meant
     return None
@@ -74,16 +75,16 @@ def _are_alike(one: str, other: str) -> bool:
 
 
 def _take_head(text: str) -> str:
-    """The words that name what a text is of: "a dress" of "a dress with dots"."""
+    """What a text begins with: "a dress" of "a dress with dots", "on a bed" of "on a bed in a room"; "" where it goes
+    on with what was said before ("while ..")."""
     words = re.findall(r"[\w'’-]+", re.split(r"[,.;:!?]", text, maxsplit=1)[0])
-    return " ".join(words[: _find_end(words)])
-
-
-def _find_end(words: Sequence[str]) -> int:
     lower = [word.lower() for word in words]
+    start = next((at for at, word in enumerate(lower) if word not in SMALL), len(lower))
+    if not _JOINING.isdisjoint(lower[: start + 1]):
+        return ""
     ends = (
         at
-        for at in range(1, len(lower))
+        for at in range(start + 1, len(lower))
         if lower[at] in SMALL or (lower[at].endswith("ing") and lower[at - 1] not in _ARTICLES)  # "a painting"
     )
-    return next(ends, len(lower))
+    return " ".join(words[: next(ends, len(lower))])

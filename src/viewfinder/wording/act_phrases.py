@@ -54,7 +54,9 @@ PHRASES: Mapping[Kind, frozenset[str]] = {
         |see more of these|see more like these|other pictures|other photos|other ones|any more|are there more
         |are there any more|is there more|any others|are there others|are there any others|got more|got any more
         |got any others|have any more|have any others|have others|see more results|show more results|show me the rest
-        |the rest|next ones|the next ones|show the next ones|load more|scroll down|even more|keep looking
+        |the rest|another|another one|another picture|another photo|a different one|different picture
+        |different pictures|different photo|different photos|next ones|the next ones|show the next ones|load more
+        |scroll down|even more|keep looking
         |continue
     """),
     "accept": _list_phrases("""
@@ -82,6 +84,7 @@ PHRASES: Mapping[Kind, frozenset[str]] = {
         |wrong pictures|wrong picture
         |you're wrong|you are wrong|completely wrong|totally wrong|way off|not even|that isn't it
         |not that either|not these either|nothing good|none good
+        |not her|not him|not that person|not that guy|not that woman|not that man
         |nothing useful|nothing right|no luck|not found|not yet|found nothing|no good|no use
     """),
     "several": _list_phrases("""

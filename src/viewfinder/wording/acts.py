@@ -156,14 +156,14 @@ _RESULTS = r"(?:ones|results?|pictures|photos|pics|images|hits|search|searches|p
 _BEFORE = rf"(?:previous|earlier|last) {_RESULTS}|(?:ones|results|pictures|photos|search) (?:from )?before"
 _NTH = rf"(?P<nth>{'|'.join(name for name, place in _ORDINALS.items() if place > 0)}) {_RESULTS}"
 _BACK_TO = compile_late(
-    r"(?:(?:go|get|take me|bring me|bring us|let's go|lets go) )?back to (?:the )?(?:very )?"
+    r"(?:(?:(?:go|get|take me|bring me|bring us|let's go|lets go) )?back to|go to) (?:the )?(?:very )?"
     rf"(?:{_NTH}|{_BEFORE}|what (?:we|i|you) had(?: before| earlier)?|how it was(?: before)?)"
     rf"|(?:show |show me |give me |see )?the (?:{_BEFORE})"
 )
 _AGAIN = compile_late(rf"(?:show |show me |give me |see )?the (?:very )?{_NTH} (?:again|back)(?: please)?")
 """Without "again", the first pictures are those that are shown now."""
 
-_TO_TURN = compile_late(r"(?:(?:go|take me|get) )?back to (?:turn|step) (?:number )?#?(?P<number>\d{1,3})")
+_TO_TURN = compile_late(r"(?:(?:(?:go|take me|get) )?back|go) to (?:turn|step) (?:number )?#?(?P<number>\d{1,3})")
 _META = compile_late(
     r"how many(?: (?:more|others|pictures|photos|images|results|of (?:them|these|those)))?"
     r"(?: (?:do you have|are there|did you find|have you(?: got)?|are left))?(?: (?:here|left|in total))?"

@@ -40,7 +40,8 @@ _MARK = r"(?:\s*[,;:.!…]+|\s+[-–—]+(?=\s))"
 _IT_IS = r"(?:it|they)(?:['’]?s|['’]?re|\s+(?:is|was|are|were))"
 
 _CORRECTION = re.compile(
-    rf"^\s*{_FILLER}(?:(?:no|nope|nah)(?:{_MARK}|{_NO_NOUN})\s*|(?:that['’]?s\s+)?wrong{_MARK}\s*"
+    rf"^\s*{_FILLER}(?:(?:no|nope|nah)(?:{_MARK}|{_NO_NOUN})\s*|(?:that['’]?s\s+)?wrong{_MARK}\s*|\*\s*"
+    rf"|(?:sry|soz|typo){_MARK}?\s+"
     rf"|(?:wait|sorry|rather){_MARK}\s*|(?:wait|sorry)\s+(?=(?:no|actually|i\s+mean?t?|i\s+said|it|it['’]?s|they)\b)"
     r"|(?:sorry|rather)\s+(?=(?:a|an|the|in|on|at)\b)"
     r"|wait\s+(?=an?\s+(?!(?:minute|moment|second|sec|bit|while|little)\b))"
@@ -58,8 +59,8 @@ _CORRECTION = re.compile(
 _IT_WAS = re.compile(rf"^{_IT_IS}\s+(?=\S)", re.IGNORECASE)
 """What leads from there to what is wanted: "close, but it was a cat"."""
 
-_INSTEAD = re.compile(r"(?<=\w),?\s+(?:instead|actually|i\s+meant?)[\s.!]*$", re.IGNORECASE)
-"""What ends one: "in the snow instead", "in the snow, I mean"."""
+_INSTEAD = re.compile(r"(?<=\w)(?:,?\s+(?:instead|actually|i\s+meant?)|\*)[\s.!]*$", re.IGNORECASE)
+"""What ends one: "in the snow instead", "in the snow, I mean"; who has mistyped writes "snow*"."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ def is_correction(text: str) -> bool:
 
 _REPLACES = re.compile(
     rf"^\s*{_FILLER}(?:(?:oh|sorry|wait)\b[\s,.!]*)*(?:(?:no|nope|nah)(?:{_MARK}|{_NO_NOUN})|i\s+(?:meant|ment)\b"
-    rf"|(?:that['’]?s\s+)?wrong{_MARK}"
+    rf"|(?:that['’]?s\s+)?wrong{_MARK}|\*|typo\b"
     r"|(?:(?:can|could)\s+you\s+|please\s+)?(?:make|change)\s+(?:it|that)\b)",
     re.IGNORECASE,
 )

@@ -4,8 +4,8 @@
     write_as_described("replace the pool with a lake")            "a lake, not pool"
     write_as_described("these are all women, i want a man")       "a man, not women"
 
-Who describes a picture says none of it: no rule here changes any of 41,000 captions of photographs but those that begin
-with "its a", for "it's a".
+Who describes a picture says none of it: of 41,000 captions of photographs the rules change only those in which an
+apostrophe is missing ("its a photo of a room").
 """
 
 from __future__ import annotations
@@ -58,6 +58,13 @@ _OPENING = compile_late(
 _OR = compile_late(r"\s*\?\s*\bor(?: (?:was|is) it)?\s+|\s+or (?:was|is) it\s+", re.IGNORECASE)
 """Who is not sure: "a beach? or a lake", "a dog or was it a cat"."""
 
+_MAY_BE = compile_late(
+    r"^(?:(?:and|but|also|maybe|i think)\s+)*(?:there|it) (?:might|may|could|must|should) (?:also )?"
+    r"(?:be|have been|have had|have)\s+(?=(?:an?|the|some|one|two|three|in|on|at)\s)",
+    re.IGNORECASE,
+)
+"""Who is not sure: "there might be a ball"."""
+
 _POLITE = r"(?:(?:please|also|and|now|(?:can|could|would) you(?: please)?)\s+)*"
 _PIECE = r"[^,.;:!?]+?"
 _WHOSE = r"(?:the|that|this|his|her|its|their|my|an?)\s+"
@@ -109,6 +116,7 @@ def write_as_described(text: str) -> str:
     ['not so many people', 'not so much snow', 'a dog that is too big for the bath']
     """
     said = _ADD.sub("with ", _OPENING.sub("", _OR.sub(" or ", write_apostrophes(text))))
+    said = _MAY_BE.sub("", said)
     said = _NOT_BUT.sub(r"\g<no>, \g<but>", said)
     if found := _REPLACE.match(said):
         return f"{found['new']}, not {found['old'] or found['old_2']}"
@@ -128,12 +136,14 @@ def _write_complaint(shown: str, wanted: str | None) -> str:
     return ", ".join(filter(None, (wanted, against)))
 
 
-_CORRECTING = r"(?:no|nope|nah|wait|sorry|oops|actually|rather|i meant?|it['’]s|it is|it was|make that|scratch that)"
+_CORRECTING = (
+    r"(?:no|nope|nah|wait|sorry|oops|actually|rather|i meant?(?: to say)?|it['’]s|it is|it was|make that|scratch that)"
+)
 _MARK = r"(?:\s*[,;:.!…]+|\s+[-–—]+)"
 _SELF_CORRECTION = compile_late(
     # Two such words, or one that nobody says of a picture: anywhere.
     rf"{_MARK}?\s+(?:(?:oh|uh|um|er|ah) )?(?:(?:no|nope|wait|sorry|oops)(?:[\s,.!…]+{_CORRECTING})+"
-    rf"|i meant?|or rather|scratch that|sorry|make that){_MARK}?\s+(?=\w)"
+    rf"|i meant?(?: to say)?|or rather|scratch that|sorry|make that){_MARK}?\s+(?=\w)"
     # One between marks, or before what it cannot deny.
     rf"|{_MARK}\s+(?:no|nope|nah|wait|oops|actually){_MARK}\s+(?=\w)|{_MARK}\s+actually\s+(?=\w)"
     rf"|{_MARK}?\s+no\s+(?=(?:an?|the)\s)",
@@ -141,34 +151,39 @@ _SELF_CORRECTION = compile_late(
 )
 _NUMBER = r"(?:one|two|three|four|five|six|seven|eight|nine|ten|\d{1,2})"
 _RECOUNT = compile_late(rf"\b{_NUMBER},?\s+no,?\s+(?={_NUMBER}\b)", re.IGNORECASE)
-_DENIES = compile_late(r"\b(?:no|nope|nah|wait)\b", re.IGNORECASE)
+_DENIES = compile_late(r"\b(?:no|nope|nah)\b", re.IGNORECASE)
+_THINKING = compile_late(r"[\s,;:.!…–—-]*(?:wait|i mean)[\s,;:.!…–—-]*", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class SelfCorrection:
     """A sentence in which somebody corrects what they have just said: what was `said`, and what is `meant`.
 
-    `is_sure`: the words between leave no doubt, so they are none of the description in any case.
+    `is_sure`: the words between leave no doubt, so they are none of the description in any case; `is_thinking`: those
+    who only think say them, too ("a dog, wait, in the snow").
     """
 
     said: str
     meant: str
-    is_sure: bool
+    is_sure: bool = False
+    is_thinking: bool = False
 
 
 def find_self_correction(text: str) -> SelfCorrection | None:
     """The first correction within a sentence; None where there is none, as in nearly all.
 
     >>> find_self_correction("a dog, no wait, a cat on a sofa")
-    SelfCorrection(said='a dog', meant='a cat on a sofa', is_sure=True)
+    SelfCorrection(said='a dog', meant='a cat on a sofa', is_sure=True, is_thinking=False)
     >>> find_self_correction("no, sorry, a cat"), find_self_correction("a dog with no collar")
     (None, None)
     """
     for found in _SELF_CORRECTION.finditer(text):
         said, meant = text[: found.start()], text[found.end() :]
         is_quoted = said.count('"') % 2 or said.count("“") > said.count("”")
-        if not (is_quoted or says_nothing(said) or says_nothing(meant) or is_dont_know(said)):
-            return SelfCorrection(said, meant, _DENIES.search(found[0]) is not None)
+        is_asked = said.lower().endswith(("what", "know"))  # "you know what I mean"
+        if not (is_quoted or is_asked or says_nothing(said) or says_nothing(meant) or is_dont_know(said)):
+            is_thinking = _THINKING.fullmatch(found[0]) is not None
+            return SelfCorrection(said, meant, _DENIES.search(found[0]) is not None, is_thinking)
     return None
 
 
