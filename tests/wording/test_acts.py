@@ -102,7 +102,9 @@ def test_earlier_results_are_meant_by_their_place_in_the_conversation(text: str,
 @pytest.mark.parametrize(
     ("text", "act"),
     [
-        ("same as 2 but red", Act("pick", (2,), "red")), ("can I see more like 2", Act("pick", (2,))),
+        ("same as 2 but red", Act("pick", (2,), "red")), ("same but blue", Act("pick", (), "blue")),
+        ("the same one in blue", Act("pick", (), "in blue")), ("same, no people", Act("pick", (), "no people")),
+        ("can I see more like 2", Act("pick", (2,))),
         ("the second one is nice but it should be blue", Act("pick", (2,), "it should be blue")),
         ("exactly like the first but darker", Act("pick", (1,), "darker")),
         ("the one on the left but black", Act("which")),

@@ -47,7 +47,8 @@ def test_words_that_only_look_like_a_negation_are_left_alone(text: str) -> None:
         "wait it was two of them", "sorry it's two of them", "I said two of them", "make it two of them",
         "can you change it to two of them", "close but it was two of them", "two of them actually",
         "two of them, I mean", "*two of them", "two of them*", "typo: two of them", "sry two of them",
-        "wrong, two of them", "wait its two of them",
+        "wrong, two of them", "what about two of them", "how about two of them",
+        "wait its two of them",
         "it was actually two of them", "it should be two of them", "nice, but they were two of them",
     ],
 )  # fmt: skip

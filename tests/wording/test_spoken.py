@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from viewfinder.wording.spoken import find_self_correction, recount, write_apostrophes, write_as_described
+from viewfinder.wording.spoken import find_self_correction, recount, write_apostrophes, write_as_described, write_out
 
 PLAIN = [
     "a dog and its tail", "a dog with no collar", "two dogs, one is black", "a man is about to swing while others wait",
@@ -57,6 +57,7 @@ def test_what_agrees_is_none_of_what_is_missing(text: str, described: str) -> No
         ("add a person", "with a person"), ("please include some snow", "with some snow"), ("plus a kid", "with a kid"),
         ("replace the pool with a lake", "a lake, not pool"), ("swap the dog for a cat", "a cat, not dog"),
         ("can you change the pool to a lake", "a lake, not pool"), ("turn the dog into a cat!", "a cat, not dog"),
+        ("change night to day", "day, not night"),
     ],
 )  # fmt: skip
 def test_an_order_to_change_the_picture_says_what_is_in_it(text: str, described: str) -> None:
@@ -81,7 +82,8 @@ def test_a_complaint_about_what_is_shown_says_what_is_not_wanted(text: str, desc
     ("text", "described"),
     [
         ("a beach? or a lake", "a beach or a lake"), ("a dog or was it a cat", "a dog or a cat"),
-        ("there might be a ball", "a ball"), ("and it could have been in a park", "in a park"),
+        ("there might be a ball", "a ball"), ("could've been a car", "a car"), ("could be the beach", "the beach"),
+        ("there was also a cat", "a cat"), ("and it could have been in a park", "in a park"),
     ],
 )  # fmt: skip
 def test_who_is_not_sure_names_what_there_may_be(text: str, described: str) -> None:
@@ -110,6 +112,11 @@ def test_a_correction_within_a_sentence_is_found(text: str, said: str, meant: st
 )
 def test_nothing_is_corrected_where_nothing_was_said_before(text: str) -> None:
     assert find_self_correction(text) is None
+
+
+def test_short_words_are_written_out() -> None:
+    assert write_out("a man w/o a hat, W/ ppl") == "a man without a hat, with people"
+    assert write_out("24/7 snow w/e, thrush") == "24/7 snow w/e, thrush"
 
 
 def test_a_number_that_is_corrected_at_once_does_not_count() -> None:

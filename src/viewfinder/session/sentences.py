@@ -25,7 +25,7 @@ from viewfinder.wording.file_names import drop_file_endings
 from viewfinder.wording.framing import says_nothing, take_content
 from viewfinder.wording.lexicon import is_english_word
 from viewfinder.wording.spelling import QUOTED_WORD, correct_spelling
-from viewfinder.wording.spoken import write_as_described
+from viewfinder.wording.spoken import write_as_described, write_out
 from viewfinder.wording.stems import WORD, stem
 from viewfinder.wording.stop_words import WITHOUT_CONTENT
 from viewfinder.wording.talk import is_talk
@@ -62,7 +62,7 @@ def _read(text: str, gallery: Gallery, today: date) -> Reading:
     filters = _find_filters(whole, gallery, today) if ":" in whole else []
     # First of all: a misspelt name or month is a fact, and a misspelt "looking for" is none of the description.
     plain, spelt = correct_spelling(
-        drop_file_endings(remove_phrases(whole, filters)), vocabulary.is_known, vocabulary.find_share_meant
+        write_out(drop_file_endings(remove_phrases(whole, filters))), vocabulary.is_known, vocabulary.find_share_meant
     )
     # A word in quotation marks is one that was meant as it was typed; they are no part of the description.
     plain = QUOTED_WORD.sub(lambda found: found[0] if vocabulary.is_known(found[1].lower()) else found[1], plain)

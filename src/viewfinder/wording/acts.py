@@ -105,6 +105,10 @@ _SAME = compile_late(
     r"(?:(?:exactly )?(?:the )?same|this|that) (?!(?:is|was|has|looks|can)\b)\w+(?: \w+)? ?,? (?:but|only|except) "
     r"(?P<but>.+)"
 )
+_SAME_ONE = compile_late(
+    rf"(?:exactly )?(?:the )?same(?: thing| {_PICTURE})? ?,? "
+    r"(?P<how>but|only|except|in|with|without|no|not) (?P<but>.+)"
+)
 """What is shown is spoken of by what is in it: "the same dog but in the water"."""
 
 _SIDE = r"(?:top|bottom|upper|lower|left|right|middle|centre|center)"
@@ -181,7 +185,7 @@ _PATTERNS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     ("reject", _REJECT), ("reject", _IS_WRONG), ("reject", _REJECT_ALL), ("undo", _BACK), ("results", _BACK_TO),
     ("turn", _TO_TURN), ("which", _WHICH), ("other", _OTHER),
     ("middle", _MIDDLE), ("pick", _THAN), ("which", _NEXT_TO), ("pick", _PICK), ("pick", _PICK_THIS),
-    ("pick", _SAME),
+    ("pick", _SAME_ONE), ("pick", _SAME),
 )  # fmt: skip
 """The first that fits a whole sentence counts."""
 

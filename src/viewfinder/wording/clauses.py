@@ -41,7 +41,8 @@ _IT_IS = r"(?:it|they)(?:['’]?s|['’]?re|\s+(?:is|was|are|were))"
 
 _CORRECTION = re.compile(
     rf"^\s*{_FILLER}(?:(?:no|nope|nah)(?:{_MARK}|{_NO_NOUN})\s*|(?:that['’]?s\s+)?wrong{_MARK}\s*|\*\s*"
-    rf"|(?:sry|soz|typo){_MARK}?\s+"
+    rf"|(?:sry|soz|typo){_MARK}?\s+|(?:(?:and|but|so)\s+)?(?:what|how)\s+about\s+|can\s+it\s+be\s+"
+    r"|(?:(?:do|can)\s+(?:you|i)\s+(?:have|get)|have\s+you(?:\s+got)?|got)\s+(?:it|them|that|this)\s+(?=in\b)"
     rf"|(?:wait|sorry|rather){_MARK}\s*|(?:wait|sorry)\s+(?=(?:no|actually|i\s+mean?t?|i\s+said|it|it['’]?s|they)\b)"
     r"|(?:sorry|rather)\s+(?=(?:a|an|the|in|on|at)\b)"
     r"|wait\s+(?=an?\s+(?!(?:minute|moment|second|sec|bit|while|little)\b))"

@@ -24,11 +24,15 @@ MAX_THING_WORDS = 3
 
 
 class LookPhrase(NamedTuple):
-    """From character `start` to `end` of a sentence, a look of a picture, or the values of what is not in it."""
+    """From character `start` to `end` of a sentence, a look of a picture, or the values of what is not in it.
+
+    `words` say it otherwise than the sentence does: who finds a picture too dark wants a bright one.
+    """
 
     start: int
     end: int
     values: tuple[str, ...]
+    words: str = ""
 
 
 _PICTURE = r"(?:photo(?:graph)?s?|pictures?|pics?|images?|shots?|snaps?|snapshots?|portraits?|photography|ones?)"
@@ -75,9 +79,8 @@ _LOOKS = (
     (BLACK_AND_WHITE, re.compile(rf"(?<![\w-])(?P<any>(?:in )?{_MONOCHROME})(?![\w-])", re.IGNORECASE)),
     (DARK, _compile_look(_DARK)),
     (BRIGHT, _compile_look(_BRIGHT)),
-    (BRIGHT, _compile_wish(_BRIGHTER)),
-    (DARK, _compile_wish(_DARKER)),
 )
+_WISHES = ((BRIGHT, _compile_wish(_BRIGHTER)), (DARK, _compile_wish(_DARKER)))
 
 
 def find_looks(text: str) -> Iterator[LookPhrase]:
@@ -89,6 +92,9 @@ def find_looks(text: str) -> Iterator[LookPhrase]:
     for look, pattern in _LOOKS:
         for match in pattern.finditer(text):
             yield LookPhrase(*match.span(match.lastgroup or 0), (look,))
+    for look, pattern in _WISHES:
+        for match in pattern.finditer(text):
+            yield LookPhrase(*match.span(match.lastgroup or 0), (look,), look)
 
 
 _NONE = (

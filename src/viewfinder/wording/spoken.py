@@ -43,6 +43,22 @@ def write_apostrophes(text: str) -> str:
     return _ITS.sub(lambda found: f"{found['before'] or ''}it's", _NO_APOSTROPHE.sub(r"\g<one>'", text))
 
 
+_LONG = {
+    "nite": "night", "tonite": "tonight", "ppl": "people", "bldg": "building", "bldgs": "buildings",
+    "w/o": "without", "w/": "with", "bday": "birthday", "xmas": "christmas", "mtn": "mountain", "mtns": "mountains",
+}  # fmt: skip
+_SHORT = compile_late(r"(?<![\w/])(?:w/o|w/|nite|tonite|ppl|bldgs?|bday|xmas|mtns?)(?![/\w])", re.IGNORECASE)
+
+
+def write_out(text: str) -> str:
+    """Words that people shorten, at length.
+
+    >>> write_out("ppl on a street at nite w/ lights")
+    'people on a street at night with lights'
+    """
+    return _SHORT.sub(lambda found: _LONG[found[0].lower()], text)
+
+
 _AGREEING = (
     r"(?:almost|nearly|(?:so |very |pretty |quite )?close|closer|perfect|great|good|nice|cool|(?:much )?better|"
     r"not bad|getting (?:there|closer|warmer)|warmer|that['’]s (?:close|closer|better|nice|good|great|it))"
@@ -59,8 +75,9 @@ _OR = compile_late(r"\s*\?\s*\bor(?: (?:was|is) it)?\s+|\s+or (?:was|is) it\s+",
 """Who is not sure: "a beach? or a lake", "a dog or was it a cat"."""
 
 _MAY_BE = compile_late(
-    r"^(?:(?:and|but|also|maybe|i think)\s+)*(?:there|it) (?:might|may|could|must|should) (?:also )?"
-    r"(?:be|have been|have had|have)\s+(?=(?:an?|the|some|one|two|three|in|on|at)\s)",
+    r"^(?:(?:and|but|also|maybe|i think)\s+)*(?:(?:(?:there|it|that)\s+)?(?:might|may|could|must|should)(?: also)?"
+    r"(?:['’]ve| have)?\s+(?:be|been|had|have)|there (?:was|were) also)\s+"
+    r"(?=(?:an?|the|some|one|two|three|in|on|at)\s)",
     re.IGNORECASE,
 )
 """Who is not sure: "there might be a ball"."""
@@ -74,7 +91,8 @@ _ADD = compile_late(
 )
 _REPLACE = compile_late(
     rf"^{_POLITE}(?:(?:replace|swap|exchange|substitute)\s+(?:out\s+)?(?:{_WHOSE})?(?P<old>{_PIECE})\s+(?:with|for|by)"
-    rf"|(?:change|turn|switch)\s+{_WHOSE}(?!colou?rs?\b)(?P<old_2>{_PIECE})\s+(?:to|into))\s+(?P<new>{_PIECE})[.!]*$",
+    rf"|(?:(?:change|turn|switch)\s+{_WHOSE}(?!colou?rs?\b)(?P<old_2>{_PIECE})|change\s+(?P<old_3>(?!it\b|that\b|them\b)"
+    rf"[\w-]+))\s+(?:to|into))\s+(?P<new>{_PIECE})[.!]*$",
     re.IGNORECASE,
 )
 _WISH = (
@@ -119,7 +137,7 @@ def write_as_described(text: str) -> str:
     said = _MAY_BE.sub("", said)
     said = _NOT_BUT.sub(r"\g<no>, \g<but>", said)
     if found := _REPLACE.match(said):
-        return f"{found['new']}, not {found['old'] or found['old_2']}"
+        return f"{found['new']}, not {found['old'] or found['old_2'] or found['old_3']}"
     for pattern in _COMPLAINTS:
         if found := pattern.match(said):
             return _write_complaint(found["shown"], found.groupdict().get("wanted"))
