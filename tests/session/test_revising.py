@@ -252,6 +252,11 @@ def test_what_only_ends_as_a_plural_replaces_nothing(instead: str) -> None:
     assert revise("two dogs", instead, replaces=True) == "two dogs"
 
 
+def test_what_is_on_a_thing_stays_where_that_is_another_thing() -> None:
+    assert revise("long sleeves", "a dress", replaces=True) == "long sleeves"
+    assert revise("blue stripes", "dresses", replaces=True) == "blue stripes"
+
+
 @pytest.mark.parametrize(
     ("said", "left"),
     [

@@ -242,11 +242,13 @@ def _is_led_to(words: Words, one: Mention) -> bool:
     return not _WHERE.isdisjoint(words.lower[start : one.start])
 
 
-_NO_PLURALS = frozenset(
-    ["upstairs", "downstairs", "always", "sometimes", "perhaps", "towards", "backwards", "forwards", "upwards",
-     "downwards", "sideways", "besides", "across", "less", "this", "yes", "jeans", "glasses", "sunglasses", "shorts"]
-)  # fmt: skip
-"""Words that end as plurals do; with some of them, what was described may well be dressed: "a man" - "no, glasses"."""
+_NO_PLURALS_WORDS = """
+upstairs downstairs always sometimes perhaps towards backwards forwards upwards downwards sideways besides across less
+this yes jeans glasses sunglasses shorts sleeves stripes dots buttons pockets heels straps laces checks prints letters
+flowers spots wings legs arms hands feet ears eyes teeth lights clouds
+"""
+_NO_PLURALS = frozenset(_NO_PLURALS_WORDS.split())
+"""Words that end as plurals do, and what is on or about a thing: "a man" - "no, glasses" is a man with glasses."""
 
 _BEINGS = ("who", "animal")
 """Facets of whom a description is of, as a rule."""
