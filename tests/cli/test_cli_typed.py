@@ -180,7 +180,7 @@ def test_a_line_that_does_or_says_two_things_is_left_to_the_session(line: str, m
 
 
 def test_what_says_what_is_wanted_besides_is_no_rejection() -> None:
-    for line in ("not a dog but a cat", "not mountain, city", "not so dark"):
+    for line in ("not a dog but a cat", "not mountain, city", "not so dark", "not a hat a cap", "not a crowd just 2"):
         assert parse_line(line, CONVERSATION) == Say(line)
 
 

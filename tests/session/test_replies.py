@@ -150,7 +150,8 @@ COLOUR = Question("What colour is it?", ("brown", "black", "white", "something e
         ("on the grass maybe", "on grass"), ("no, it's in snow", "in the snow"), ("b, I think", "in the snow"),
         ("grass or snow", "on grass or in the snow"), ("a and b", "on grass and in the snow"),
         ("both", "on grass and in the snow"), ("all of them", "on grass and in the snow"), ("either", "don't know"),
-        ("any of them", "don't know"), ("neither", "something else"), ("who cares", "who cares"),
+        ("any of them", "don't know"), ("snows", "in the snow"),
+        ("dont care just show me", "dont care just show me"), ("neither", "something else"), ("who cares", "who cares"),
     ],
 )  # fmt: skip
 def test_choices_are_named_in_more_words_or_fewer(text: str, answer: str) -> None:

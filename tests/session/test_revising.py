@@ -252,6 +252,12 @@ def test_what_only_ends_as_a_plural_replaces_nothing(instead: str) -> None:
     assert revise("two dogs", instead, replaces=True) == "two dogs"
 
 
+def test_how_much_there_is_goes_with_what_there_is() -> None:
+    assert revise("a lot of balloons over a lake", without=("balloons",)) == "over a lake"
+    assert revise("a lot of balloons", without=("balloons",)) == ""
+    assert revise("a parking lot at night", without=("night",)) == "a parking lot"
+
+
 def test_what_is_on_a_thing_stays_where_that_is_another_thing() -> None:
     assert revise("long sleeves", "a dress", replaces=True) == "long sleeves"
     assert revise("blue stripes", "dresses", replaces=True) == "blue stripes"

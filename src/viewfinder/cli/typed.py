@@ -107,7 +107,9 @@ def parse_line(line: str, conversation: Conversation, *, names_attributes: bool 
 
 
 _SAYS_MORE = re.compile(
-    r"[,.;:!?]\s*\w|\bbut\b|^not (?:so|too|as|very|that|quite|really|many|much|sure|certain|only|just)\b", re.IGNORECASE
+    r"[,.;:!?]\s*\w|\bbut\b|^not (?:(?:an?|the) )?\w+ (?:just|only|an?|the)\b"
+    r"|^not (?:so|too|as|very|that|quite|really|many|much|sure|certain|only|just)\b",
+    re.IGNORECASE,
 )
 """What "not a dog but a cat" and "not so dark" say besides what is not wanted."""
 

@@ -25,6 +25,9 @@ NEVER_REPLACED = frozenset(["number of people", "number of dogs", "distance"])
 WITHOUT_NOUN = fold_words("snowy grassy sandy rocky icy wooded sunny indoors outdoors inside outside")
 """Words for a place or a time that say what something else is like."""
 
+_QUANTITIES = frozenset(["lot", "lots", "bunch", "couple", "pair", "plenty", "number"])
+"""Before "of", words that only say how much of something there is: they go with it."""
+
 _PICTURES = frozenset(["photo", "picture", "image"])
 PLURALS = frozenset(["people", "men", "women", "children", "cattle", "sheep"])
 """Plurals that do not end in "s"."""
@@ -78,7 +81,10 @@ class Words:
 
     def find_lead(self, start: int) -> int:
         """Where the small words begin that lead to the word at `start`."""
-        while self.is_joined(start) and self.is_small(start - 1) and self.lower[start - 1] not in _PICTURES:
+        while self.is_joined(start) and self.lower[start - 1] not in _PICTURES:
+            is_much = self.lower[start - 1] in _QUANTITIES and self.lower[start] == "of"
+            if not (self.is_small(start - 1) or is_much):
+                break
             start -= 1
         return start
 

@@ -60,7 +60,7 @@ _CORRECTION = re.compile(
 _IT_WAS = re.compile(rf"^{_IT_IS}\s+(?=\S)", re.IGNORECASE)
 """What leads from there to what is wanted: "close, but it was a cat"."""
 
-_INSTEAD = re.compile(r"(?<=\w)(?:,?\s+(?:instead|actually|i\s+meant?)|\*)[\s.!]*$", re.IGNORECASE)
+_INSTEAD = re.compile(r"(?<=\w)(?:,?\s+(?:instead|actually|i\s+meant?|after\s+all)|\*)[\s.!]*$", re.IGNORECASE)
 """What ends one: "in the snow instead", "in the snow, I mean"; who has mistyped writes "snow*"."""
 
 

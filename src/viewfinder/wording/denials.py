@@ -32,6 +32,9 @@ _NO_LOOKS = (
 )
 """What follows says nothing of looks: "it's not important", "it isn't quite right"."""
 
+_I_DOUBT = rf"\b(?:i|we) {_ADVERB}(?:{_DO_NOT} {_ADVERB}(?:think|believe)|doubt)(?: that| if| whether)?"
+_THEY_HAVE = r"(?:there (?:is|are|was|were)|(?:it|they|he|she) (?:has|have|had)(?: got)?)"
+
 _DETERMINER = r"(?=(?:the|an?|any|all|my)\b)"
 
 _WITHOUT = (
@@ -42,11 +45,13 @@ _WITHOUT = (
     rf"^(?:please )?(?:don['’]?t|do not) (?:show|give|include|want|have)(?: me)?{_ANY}{_NO_THING}",
     rf"^(?:please )?(?:remove|exclude|avoid|omit|leave out|take (?:away|out)|get rid of){_ANY}{_NO_THING}",
     r"^nothing with(?= \w)",
+    rf"{_I_DOUBT} {_THEY_HAVE}{_ANY}{_NO_THING}",
 )
 _NOT = (
     rf"\b(?:i|we) {_ADVERB}{_DO_NOT} {_ADVERB}(?:mean|want it to be|say){_NO_THING}",
     rf"{_IT}(?: (?:is|was|are|were) not| (?:is|was|are|were)n['’]?t|(?:['’]s|['’]re) not"
     rf"| (?:{_SHOULD_NOT}|{_CANNOT})(?: be| have been)){_NO_LOOKS}",
+    rf"{_I_DOUBT} (?:it|they|he|she|that)(?: (?:is|was|are|were)|['’]s|['’]re)(?:{_NO_LOOKS}|(?= (?:in|on|at) ))",
     r"(?<!\w)(?:any(?:thing| (?:other )?colou?r)|every(?:thing| colou?r)|all(?: colou?rs)?)"
     r" (?:but|except(?: for)?|other than)(?= \w)",
 )

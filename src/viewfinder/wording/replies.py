@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from viewfinder.wording.patterns import compile_late
+from viewfinder.wording.stems import singular_of_word
 
 _TAIL = r"(?:\s+(?:from|that|if|whether|for sure|in|by|about)\b.*)?"
 _REST = r"(?:\s+(?:it|that|this|more|anything|any|else|details?|exactly|now|right|what|of|further|other|anymore))*"
@@ -34,7 +35,7 @@ _DONT_KNOW = compile_late(
     r"|(?:that\s+is|that's|thats|that\s+was)\s+all"
     r"|skip|\?)"
     r"(?:[\s,.…]+(?:sorry|thanks|thank you|honestly|to be honest|really|any\s?more|at all|right now|unfortunately"
-    r"|i'm afraid))*",
+    r"|i'm afraid|just show me))*",
     re.IGNORECASE,
 )
 
@@ -241,10 +242,14 @@ def find_choices_meant(text: str, choices: Iterable[str]) -> str | None:
 
 
 def _find_by_words(text: str, values: Sequence[str]) -> str | None:
-    """The one value that has the words of a text, whatever small words lead to them."""
-    words = [word for word in text.split() if word not in _LEADING]
-    found = [value for value in values if [word for word in value.casefold().split() if word not in _LEADING] == words]
+    """The one value that has the words of a text, in the singular or plural, whatever small words lead to them."""
+    words = _drop_small(text)
+    found = [value for value in values if _drop_small(value.casefold()) == words]
     return found[0] if words and len(found) == 1 else None
+
+
+def _drop_small(text: str) -> list[str]:
+    return [singular_of_word(word) for word in text.split() if word not in _LEADING]
 
 
 def _strip_articles(text: str) -> str:

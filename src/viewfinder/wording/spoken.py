@@ -64,7 +64,7 @@ _AGREEING = (
     r"not bad|getting (?:there|closer|warmer)|warmer|that['’]s (?:close|closer|better|nice|good|great|it))"
 )
 _OPENING = compile_late(
-    rf"^(?:(?:yes|yeah|yep|yup|definitely|exactly)\s+(?={_SMALL})"
+    rf"^(?:(?:yes|yeah|yep|yup)\s+(?=\w)|(?:definitely|exactly)\s+(?={_SMALL})"
     rf"|{_AGREEING}(?: enough)?(?:\s*[,.;:!…]+\s*(?:but\s+)?|\s+but\s+)(?:now\s+)?(?=\w)"
     rf"|(?:(?:ok|okay|so|and|then)[\s,]+)*now\s+(?=(?:some|add|make|{_SMALL})))",
     re.IGNORECASE,
@@ -110,7 +110,8 @@ _COMPLAINTS = tuple(
     )
 )
 _NOT_BUT = compile_late(
-    r"^(?P<no>not (?:an?|the) \w[\w'-]*(?: (?!(?:an?|the)\b)\w[\w'-]*)?) (?P<but>(?:an?|the) \w.*)$", re.IGNORECASE
+    r"^(?P<no>not (?:an?|the) \w[\w'-]*(?: (?!(?:an?|the)\b)\w[\w'-]*)?) (?P<but>(?:an?|the|just|only) \w.*)$",
+    re.IGNORECASE,
 )
 """No comma parts what is not meant from what is: "not a hat a cap"."""
 
