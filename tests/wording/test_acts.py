@@ -75,7 +75,9 @@ def test_pictures_are_rejected_all_or_by_their_places(text: str, places: tuple[i
         ("more of the same", "more"), ("could you show me more please", "more"), ("are there any more?", "more"),
         ("another one", "more"), ("nooo", "reject"), ("ugh no", "reject"), ("still wrong", "reject"),
         ("nothing good", "reject"), ("not him", "reject"), ("2 steps back", "undo"), ("the previous one", "before"),
-        ("the same dog but in the water", "pick"), ("between 2 and 3", "pick"), ("forget it all", "restart"),
+        ("not like 2", "reject"), ("nothing like 3", "reject"), ("unlike the first", "reject"), ("2 i mean", "pick"),
+        ("not sure when", "nothing"), ("the same dog but in the water", "pick"), ("between 2 and 3", "pick"),
+        ("forget it all", "restart"),
     ],
 )  # fmt: skip
 def test_a_short_reply_is_an_act_and_no_description(text: str, kind: str) -> None:
@@ -102,7 +104,9 @@ def test_earlier_results_are_meant_by_their_place_in_the_conversation(text: str,
 @pytest.mark.parametrize(
     ("text", "act"),
     [
-        ("same as 2 but red", Act("pick", (2,), "red")), ("same but blue", Act("pick", (), "blue")),
+        ("more like 1 than 2", Act("pick", (1,))), ("1 not 2", Act("pick", (1,))), ("not 1 but 2", Act("pick", (2,))),
+        ("the second, not the first", Act("pick", (2,))), ("same as 2 but red", Act("pick", (2,), "red")),
+        ("same but blue", Act("pick", (), "blue")),
         ("the same one in blue", Act("pick", (), "in blue")), ("same, no people", Act("pick", (), "no people")),
         ("can I see more like 2", Act("pick", (2,))),
         ("the second one is nice but it should be blue", Act("pick", (2,), "it should be blue")),

@@ -56,6 +56,7 @@ def test_what_agrees_is_none_of_what_is_missing(text: str, described: str) -> No
     ("text", "described"),
     [
         ("add a person", "with a person"), ("please include some snow", "with some snow"), ("plus a kid", "with a kid"),
+        ("keep the beard", "with the beard"), ("bring back the dog", "with the dog"),
         ("replace the pool with a lake", "a lake, not pool"), ("swap the dog for a cat", "a cat, not dog"),
         ("can you change the pool to a lake", "a lake, not pool"), ("turn the dog into a cat!", "a cat, not dog"),
         ("change night to day", "day, not night"),
@@ -114,6 +115,12 @@ def test_a_correction_within_a_sentence_is_found(text: str, said: str, meant: st
 )
 def test_nothing_is_corrected_where_nothing_was_said_before(text: str) -> None:
     assert find_self_correction(text) is None
+
+
+def test_words_may_be_signed_as_for_a_search_engine() -> None:
+    assert write_as_described("cat -dog +bed") == "cat no dog bed"
+    assert write_as_described("a man - a woman") == "a man - a woman"
+    assert write_as_described("a well-known man in a t-shirt") == "a well-known man in a t-shirt"
 
 
 def test_short_words_are_written_out() -> None:

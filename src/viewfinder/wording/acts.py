@@ -47,6 +47,7 @@ _CONTINUES = compile_late(r"\s(?:in|by|if|whether|that (?!is\b|was\b).+|(?:from|
 _HESITATIONS = compile_late(
     r"^(?:(?:h+m+|u+h*m*|e+r+m*|a+h+|o+h+|well|ok|okay|so|sorry|wait|actually|hey)\b[\s,.!…-]+(?=\w))+"
 )
+_I_MEAN = re.compile(r"[\s,]+i meant?$")
 _DRAWN_OUT = re.compile(r"([a-z])\1\1")
 _COURTESIES = compile_late(
     r"(?:[\s,.!?…]+(?:please|pls|plz|thx|lol|thanks|thank you|instead|though|tho|i think|i guess|again|either|at all"
@@ -128,6 +129,12 @@ _THAN = compile_late(
 )
 """How the wanted picture differs from one that is shown: "a bit darker than the first"."""
 
+_RATHER = compile_late(
+    rf"{_LEAD}(?:{_LIKING})?{_PLACES} ?,? (?:and )?(?:rather )?(?:than|not) {_PLACE}"
+    rf"|not {_PLACE} ?,? ?(?:but|rather) {_PLACES.replace('<places>', '<instead>')}"
+)
+"""One picture and not another: "more like 1 than 2", "not 1 but 2"."""
+
 _OTHER = compile_late(rf"{_LEAD}(?:{_LIKING})?the other(?: {_PICTURE})?{_IS_CLOSE}{_BUT}")
 _MIDDLE = compile_late(rf"{_LEAD}(?:{_LIKING})?the (?:middle|central) {_PICTURE}{_IS_CLOSE}{_BUT}")
 _BACK = compile_late(
@@ -141,7 +148,8 @@ _ASKING = compile_late(
     r"|i would like to) )+(?=\w)"
 )
 _REJECT = compile_late(
-    r"(?:not|neither|reject|remove|without|drop|hide|except|leave out|forget|(?:anything|all|everything) (?:but|except)"
+    r"(?:not like|nothing like|unlike|less like|different from|not|neither"
+    r"|reject|remove|without|drop|hide|except|leave out|forget|(?:anything|all|everything) (?:but|except)"
     r"|(?:i )?(?:don't|do not) (?:want|like|mean)) "
     rf"{_PLACES}"
 )
@@ -182,8 +190,8 @@ _META = compile_late(
 
 _IS_WRONG = compile_late(rf"{_PLACES} (?:is|are|was|were) (?:wrong|not (?:it|right|the one|what i (?:want|meant)))")
 _PATTERNS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
-    ("reject", _REJECT), ("reject", _IS_WRONG), ("reject", _REJECT_ALL), ("undo", _BACK), ("results", _BACK_TO),
-    ("turn", _TO_TURN), ("which", _WHICH), ("other", _OTHER),
+    ("pick", _RATHER), ("reject", _REJECT), ("reject", _IS_WRONG), ("reject", _REJECT_ALL), ("undo", _BACK),
+    ("results", _BACK_TO), ("turn", _TO_TURN), ("which", _WHICH), ("other", _OTHER),
     ("middle", _MIDDLE), ("pick", _THAN), ("which", _NEXT_TO), ("pick", _PICK), ("pick", _PICK_THIS),
     ("pick", _SAME_ONE), ("pick", _SAME),
 )  # fmt: skip
@@ -230,7 +238,9 @@ def read_act(text: str) -> Act | None:
         plain = plain[opened.end() :]
         if _find_phrase(plain, plain) == "reject":
             return Act("reject")
-    return _match_patterns(whole, plain) if any(map(_points, _PIECES.findall(plain))) else None
+    if not any(map(_points, _PIECES.findall(plain))):
+        return None
+    return _match_patterns(whole, plain) or _match_patterns(whole, _I_MEAN.sub("", plain))
 
 
 def _match_patterns(whole: str, plain: str) -> Act | None:
@@ -266,7 +276,7 @@ def _make_act(kind: Kind, said: Mapping[str, str | None]) -> Act:
     far = said.get("far") or said.get("last") or said.get("twice") or said.get("back") or "1"
     return Act(
         kind,
-        _read_places(said.get("places") or ""),
+        _read_places(said.get("places") or said.get("instead") or ""),
         _read_difference(said.get("how") or "but", said.get("but")),
         int(far) if far.isdecimal() else _CARDINALS.get(far, 2),  # a couple, twice
     )

@@ -43,7 +43,9 @@ _WITHOUT = (
     rf"{_ANY}{_NO_THING}",
     rf"(?<!\w)there (?:was ?n['’]?t|were ?n['’]?t|was not|were not|{_SHOULD_NOT} be){_ANY}{_NO_LOOKS}",
     rf"^(?:please )?(?:don['’]?t|do not) (?:show|give|include|want|have)(?: me)?{_ANY}{_NO_THING}",
-    rf"^(?:please )?(?:remove|exclude|avoid|omit|leave out|take (?:away|out)|get rid of){_ANY}{_NO_THING}",
+    rf"(?:^(?:please )?|(?<=\bbut ))(?:remove|exclude|avoid|omit|leave out|take (?:away|out)|get rid of)"
+    rf"{_ANY}{_NO_THING}",
+    rf"\b(?:minus|sans)(?= (?:the|an?|any|his|her|its|their)\b){_NO_THING}",
     r"^nothing with(?= \w)",
     rf"{_I_DOUBT} {_THEY_HAVE}{_ANY}{_NO_THING}",
 )
@@ -55,7 +57,7 @@ _NOT = (
     r"(?<!\w)(?:any(?:thing| (?:other )?colou?r)|every(?:thing| colou?r)|all(?: colou?rs)?)"
     r" (?:but|except(?: for)?|other than)(?= \w)",
 )
-_FORGOTTEN = rf"^(?:please )?(?:forget(?: about)?|never ?mind|ignore|drop|lose|hide|skip) {_DETERMINER}"
+_FORGOTTEN = rf"^(?:please )?(?:forget(?: about)?|never ?mind|ignore|drop|lose|ditch|hide|skip) {_DETERMINER}"
 _DENIALS = compile_late(
     rf"(?P<without>{'|'.join(_WITHOUT)})|(?P<not>{'|'.join(_NOT)})|(?P<forgotten>{_FORGOTTEN})", re.IGNORECASE
 )

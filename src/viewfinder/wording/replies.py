@@ -9,7 +9,7 @@ from functools import lru_cache
 from viewfinder.wording.patterns import compile_late
 from viewfinder.wording.stems import singular_of_word
 
-_TAIL = r"(?:\s+(?:from|that|if|whether|for sure|in|by|about)\b.*)?"
+_TAIL = r"(?:\s+(?:from|that|if|whether|for sure|in|by|about|when|where|who|which|how)\b.*)?"
 _REST = r"(?:\s+(?:it|that|this|more|anything|any|else|details?|exactly|now|right|what|of|further|other|anymore))*"
 _WHAT = r"\s+(?:the\s+(?:colou?r|year|date|day|place|name|exact\s+\w+)|what|which|where|who|how|if|whether|when)\b.*"
 _DONT_KNOW = compile_late(

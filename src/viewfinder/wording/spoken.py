@@ -44,10 +44,10 @@ def write_apostrophes(text: str) -> str:
 
 
 _LONG = {
-    "nite": "night", "tonite": "tonight", "ppl": "people", "bldg": "building", "bldgs": "buildings",
-    "w/o": "without", "w/": "with", "bday": "birthday", "xmas": "christmas", "mtn": "mountain", "mtns": "mountains",
+    "nite": "night", "tonite": "tonight", "ppl": "people", "bldg": "building", "bldgs": "buildings", "w/o": "without",
+    "w/": "with", "bday": "birthday", "xmas": "christmas", "smth": "something", "mtn": "mountain", "mtns": "mountains",
 }  # fmt: skip
-_SHORT = compile_late(r"(?<![\w/])(?:w/o|w/|nite|tonite|ppl|bldgs?|bday|xmas|mtns?)(?![/\w])", re.IGNORECASE)
+_SHORT = compile_late(r"(?<![\w/])(?:w/o|w/|nite|tonite|ppl|bldgs?|bday|xmas|smth|mtns?)(?![/\w])", re.IGNORECASE)
 
 
 def write_out(text: str) -> str:
@@ -82,11 +82,18 @@ _MAY_BE = compile_late(
 )
 """Who is not sure: "there might be a ball"."""
 
+_SIGNED = compile_late(r"(?:^|(?<=\s))(?P<sign>[+-])(?=[a-z]{2,}(?:\s|$))", re.IGNORECASE)
+"""Words as search engines take them: "cat -dog"."""
+
+MAX_SIGNED = 6
+"""Words of what is typed so; in a sentence a dash may stand before a word for other reasons."""
+
 _POLITE = r"(?:(?:please|also|and|now|(?:can|could|would) you(?: please)?)\s+)*"
 _PIECE = r"[^,.;:!?]+?"
 _WHOSE = r"(?:the|that|this|his|her|its|their|my|an?)\s+"
 _ADD = compile_late(
-    rf"^{_POLITE}(?:add|include|plus|put)\s+(?:in\s+)?(?=(?:an?|the|some|more|another|one|two|three|four|his|her)\s)",
+    rf"^{_POLITE}(?:add|include|plus|put|keep|bring back)\s+(?:in\s+)?"
+    r"(?=(?:an?|the|some|more|another|one|two|three|four|his|her)\s)(?!the (?:same|one|change)\b)",
     re.IGNORECASE,
 )
 _REPLACE = compile_late(
@@ -136,6 +143,8 @@ def write_as_described(text: str) -> str:
     """
     said = _ADD.sub("with ", _OPENING.sub("", _OR.sub(" or ", write_apostrophes(text))))
     said = _MAY_BE.sub("", said)
+    if said.count(" ") < MAX_SIGNED:
+        said = _SIGNED.sub(lambda found: "no " if found["sign"] == "-" else "", said)
     said = _NOT_BUT.sub(r"\g<no>, \g<but>", said)
     if found := _REPLACE.match(said):
         return f"{found['new']}, not {found['old'] or found['old_2'] or found['old_3']}"
