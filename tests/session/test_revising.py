@@ -169,11 +169,26 @@ def test_what_adds_takes_nothing_back(turn: Turn) -> None:
     assert find_revision(turn, getattr(turn, "text", "")) is None
 
 
-@pytest.mark.parametrize("turn", [Reject((), "no grass"), Say("not on grass"), Like("x", "without grass")])
+@pytest.mark.parametrize(
+    "turn",
+    [
+        Reject((), "no grass"),
+        Reject((), "grass"),
+        Reject((), "on grass"),
+        Say("not on grass"),
+        Like("x", "without grass"),
+    ],
+)
 def test_what_is_ruled_out_is_taken_back_in_any_turn(turn: Turn) -> None:
     taken = find_revision(turn, getattr(turn, "text", ""))
     assert taken is not None
     assert taken("a dog on the grass") == "a dog"
+
+
+def test_what_is_rejected_of_what_is_shown_takes_nothing_back() -> None:
+    for text in ("that dog", "so dark", "other dogs", "these dogs", "any of these"):
+        revision = find_revision(Reject((), text), text)
+        assert (revision or str)("a dog in the dark") == "a dog in the dark", text
 
 
 @pytest.mark.parametrize(

@@ -182,7 +182,7 @@ _OF_TURN = r"(?: (?:of|from|after|in) (?:turn )?(?P<turn>\d+))?"
 LINE_PATTERNS = {
     "like": rf"(?:like )?#?(?P<number>\d+){_OF_TURN}{_WITH}{_BUT}",
     "reject": r"(?:not|reject) (?P<numbers>#?\d+(?:(?:,? and |, ?| )#?\d+)*)",
-    "without": r"(?:not|without) (?P<what>.+)",
+    "without": r"(?:not|without) (?P<what>.+?)(?: either| at all| please| anymore)*",
     "show": rf"show (?P<file>.+?){_BUT}",
     "answer": r"answer:? (?P<text>.+)",
     "keep": rf"keep (?:the )?(?P<attribute>\w+?){_OF_TURN}",

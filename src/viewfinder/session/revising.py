@@ -108,7 +108,8 @@ def find_revision(turn: Turn, text: str, absent: tuple[str, ...] = ()) -> Revise
     instead = _INSTEAD_OF.sub("", instead).strip()
     if _ADDS.search(instead):
         instead = ""
-    unwanted = () if _ABOUT_RESULTS.search(text) else (*clauses.unwanted, *replaced, *absent)
+    rejected = (clauses.wanted,) if isinstance(turn, Reject) and turn.text and clauses.wanted else ()
+    unwanted = () if _ABOUT_RESULTS.search(text) else (*clauses.unwanted, *rejected, *replaced, *absent)
     without = tuple(piece for piece in unwanted if not _NOT_RULED_OUT.match(piece))
     if not (instead or without or counted):
         return None

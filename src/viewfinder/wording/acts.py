@@ -84,6 +84,7 @@ _SORT = (
 _LIKING = (
     r"(?:(?:i |i'd |i would |i'll )?(?:like|love|prefer|take|choose|pick|want|go with|go on with|go on from|go from|"
     r"meant|mean|select)"
+    r"|(?:show |show me |give me )?more (?:of|from)|again"
     rf"|{_SORT}(?: ones?| pictures| photos)? (?:like|similar to|as|along the lines of)"
     r"|(?:the |exactly the |just the )?same as|(?:exactly|just) like"
     r"|between|(?:a )?(?:mix|combination|cross|blend) (?:of|between)|combine|mix"
@@ -185,6 +186,8 @@ _META = compile_late(
     r"|what do you mean(?: by that)?|i (?:don't|do not) (?:understand|get it|get that|follow)(?: (?:that|this|it))?"
     r"|what (?:does|did) (?:that|this) mean|(?:that's|this is|that is) not (?:helpful|helping|working|what i asked)"
     r"|(?:it|this|that) (?:doesn't|does not) (?:work|help)|why (?:are|do) you (?:asking|ask)(?: me)?(?: that| this)?"
+    rf"|(?:open|enlarge|zoom in (?:on|to)|download|delete|print|share|what is(?: in)?|what's(?: in)?|who is in|who's in"
+    rf"|where is) {_PLACE}|(?:show(?: me)? |make )?{_PLACE} (?:bigger|larger|full size|in full)"
 )
 """Sentences about the conversation, which say nothing of a picture."""
 
