@@ -301,6 +301,7 @@ def test_no_to_whether_there_is_more_rejects_nothing_and_yes_picks_nothing() -> 
         assert is_dont_know(getattr(understand_reply(Say(text), asked), "text", "a dog")), text
     assert understand_reply(Say("no, a cat"), asked) == Say("no, a cat")
     assert understand_reply(Say("no"), after("a dog", asked=WHAT_ELSE)) == Reject()
+    assert understand_reply(Say("nothing"), after("a dog", asked=WHAT_ELSE)) == Answer(WHAT_ELSE, "don't know")
     with pytest.raises(EmptyQuery, match="say what there is"):
         understand_reply(Say("yes"), asked)
     assert understand_reply(Say("that's it"), asked) == Like("a")

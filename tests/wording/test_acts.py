@@ -75,6 +75,8 @@ def test_pictures_are_rejected_all_or_by_their_places(text: str, places: tuple[i
         ("more of the same", "more"), ("could you show me more please", "more"), ("are there any more?", "more"),
         ("another one", "more"), ("nooo", "reject"), ("ugh no", "reject"), ("still wrong", "reject"),
         ("nothing good", "reject"), ("not him", "reject"), ("2 steps back", "undo"), ("the previous one", "before"),
+        ("one of the first three", "pick"), ("the best one", "pick"), ("last but one", "which"),
+        ("the 2nd from the left", "which"), ("i dont like any", "reject"), ("ok show me", "nothing"),
         ("more of 3", "pick"), ("again 3", "pick"), ("open 3", "nothing"), ("who is in the second one?", "nothing"),
         ("show 3 bigger", "nothing"), ("not like 2", "reject"), ("nothing like 3", "reject"),
         ("unlike the first", "reject"), ("2 i mean", "pick"),
@@ -157,7 +159,8 @@ def test_what_says_nothing_is_no_description(text: str) -> None:
         "well, a dog", "oh no, a dog", "still life of fruit", "the next house", "the same dog", "this dog in the water",
         "all dogs", "any dog", "similar dogs", "the house next to it", "darker than the first floor",
         "a mix of colours",
-        "how many dogs are there", "open the second door", "a bigger dog", "more of the beach",
+        "how many dogs are there", "show me dogs", "the second man from the left", "one of the first three people",
+        "open the second door", "a bigger dog", "more of the beach",
         "what is in the box", "nothing but sand", "better weather", "another dog", "2 dogs, not 3",
     ],
 )  # fmt: skip

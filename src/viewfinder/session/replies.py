@@ -89,7 +89,8 @@ def find_answer(text: str, question: Question) -> str | None:
     choice = choice or find_choices_meant(text, question.choices)
     if choice is not None:
         return choice
-    if is_denial_alone(text) and _asks_whether(question):
+    is_all = text.strip(" .!").casefold() == "nothing" and _is_open(question)
+    if is_all or (is_denial_alone(text) and _asks_whether(question)):
         return DONT_KNOW
     if _PLAINLY.fullmatch(text.strip()) and {"yes", "no"} <= {choice.casefold() for choice in question.choices}:
         return text

@@ -84,7 +84,8 @@ PHRASES: Mapping[Kind, frozenset[str]] = {
         |wrong pictures|wrong picture
         |you're wrong|you are wrong|completely wrong|totally wrong|way off|not even|that isn't it
         |not that either|not these either|nothing good|none good
-        |not her|not him|not that person|not that guy|not that woman|not that man
+        |i don't like any|i don't like them|hate these|hate it|hate them|not her|not him|not that person|not that guy
+        |not that woman|not that man
         |nothing useful|nothing right|no luck|not found|not yet|found nothing|no good|no use
     """),
     "several": _list_phrases("""
@@ -96,7 +97,8 @@ PHRASES: Mapping[Kind, frozenset[str]] = {
     "pick": _list_phrases("""
         this|that|yes this|yes that|similar|similar ones|similar pictures|similar photos|show similar
         |show similar ones|show similar pictures|show me similar|show me similar ones|show me similar pictures
-        |find similar|find similar ones|find me similar ones|more similar ones|like that|like this|like these
+        |find similar|find similar ones|find me similar ones|more similar ones|the best|the best one|best one
+        |your best guess|best guess|the best match|like that|like this|like these
         |like those
     """),
     "before": _list_phrases("""
@@ -119,7 +121,9 @@ PHRASES: Mapping[Kind, frozenset[str]] = {
         |and now|now what|so|then|but|find it|show it|do it|what is this|what is that|what are these
         |i want it|i need it|this is hard|this is difficult|not helpful|that doesn't help|useless|stupid|bad|very bad
         |i like it|i like this|i love it|it's complicated
-        |nothing|almost|nearly|close|very close|so close|not bad|not too bad
+        |nothing|show|show me|results|show results|show me results|show me the results|show me pictures
+        |show me photos|that's better|that is better|warmer|getting warmer|almost|nearly|close|very close|so close
+        |not bad|not too bad
     """),
 }  # fmt: skip
 """In lower case, without marks at their end, and with apostrophes; what stands first counts."""

@@ -84,7 +84,7 @@ _SORT = (
 _LIKING = (
     r"(?:(?:i |i'd |i would |i'll )?(?:like|love|prefer|take|choose|pick|want|go with|go on with|go on from|go from|"
     r"meant|mean|select)"
-    r"|(?:show |show me |give me )?more (?:of|from)|again"
+    r"|(?:show |show me |give me )?more (?:of|from)|again|(?:one|any|some|either) of"
     rf"|{_SORT}(?: ones?| pictures| photos)? (?:like|similar to|as|along the lines of)"
     r"|(?:the |exactly the |just the )?same as|(?:exactly|just) like"
     r"|between|(?:a )?(?:mix|combination|cross|blend) (?:of|between)|combine|mix"
@@ -122,7 +122,10 @@ _WHICH = compile_late(
 )
 _NEXT_TO = compile_late(
     rf"{_LEAD}(?:the )?{_PICTURE} (?:right |just )?(?:next to|beside|after|before|below|above|under|left of|right of|"
-    rf"(?:on|to) the (?:left|right) of) (?:{_THIS}|{_PLACE}){_IS_CLOSE}|(?:the )?next {_PICTURE}|the one after"
+    rf"(?:on|to) the (?:left|right) of) (?:{_THIS}|{_PLACE}){_IS_CLOSE}"
+    rf"|(?:the )?next {_PICTURE}|the one (?:after|above|below|underneath|beside it)"
+    rf"|(?:the )?(?:last but one|second to last|next to last)(?: {_PICTURE})?"
+    rf"|(?:the )?(?:{_ORDINAL})(?: {_PICTURE})? from (?:the )?(?:left|right|top|bottom|end)"
 )
 _THAN = compile_late(
     r"(?P<but>(?:(?:a bit|a little|a lot|much|slightly|way|even|far) )?(?:(?:more|less) \w+|\w{3,}er)) than "

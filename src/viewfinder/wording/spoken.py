@@ -64,7 +64,7 @@ _AGREEING = (
     r"not bad|getting (?:there|closer|warmer)|warmer|that['’]s (?:close|closer|better|nice|good|great|it))"
 )
 _OPENING = compile_late(
-    rf"^(?:(?:yes|yeah|yep|yup)\s+(?=\w)|(?:definitely|exactly)\s+(?={_SMALL})"
+    rf"^(?:(?:yes|yeah|yep|yup)\s+(?=\w)|(?:is|was|are|were)\s+(?:it|he|she|they)\s+(?=\w)|(?:definitely|exactly)\s+(?={_SMALL})"
     rf"|{_AGREEING}(?: enough)?(?:\s*[,.;:!…]+\s*(?:but\s+)?|\s+but\s+)(?:now\s+)?(?=\w)"
     rf"|(?:(?:ok|okay|so|and|then)[\s,]+)*now\s+(?=(?:some|add|make|{_SMALL})))",
     re.IGNORECASE,
@@ -122,6 +122,11 @@ _NOT_BUT = compile_late(
 )
 """No comma parts what is not meant from what is: "not a hat a cap"."""
 
+_NOT_THERE = compile_late(
+    rf"^(?:(?:but|and) )?(?P<what>{_WHOSE}{_PIECE}) (?:(?:was|were|is|are) not|(?:was|were|is|are)n['’]t) "
+    r"(?:there|in (?:it|the (?:picture|photo|image|shot))|visible|around)[.!]*$",
+    re.IGNORECASE,
+)
 _TOO = compile_late(
     r"^(?:(?:these|those|they|it|that|this)(?:['’]s|['’]re| is| are) )?(?:(?:way|far|much|a bit|a little|still) )?"
     r"too (?P<how>(?:many|much)? ?\w[\w -]{1,30})[.!]*$",
@@ -151,6 +156,8 @@ def write_as_described(text: str) -> str:
     for pattern in _COMPLAINTS:
         if found := pattern.match(said):
             return _write_complaint(found["shown"], found.groupdict().get("wanted"))
+    if found := _NOT_THERE.match(said):
+        return f"without {found['what']}"
     if (found := _TOO.match(said)) and found["how"].lower() not in _LIGHT:
         return f"not so {found['how']}"
     if (found := _FEWER.match(said)) and found["what"].lower() not in _LIGHT:
