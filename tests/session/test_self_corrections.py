@@ -40,5 +40,10 @@ def test_what_may_be_true_together_stays(text: str) -> None:
     assert mend_self_corrections(text) == text
 
 
+def test_a_long_text_is_left_as_it_is_in_no_time() -> None:
+    text = "a dog, no wait, a cat " * 1000
+    assert mend_self_corrections(text) == text
+
+
 def test_no_word_of_a_sure_correction_is_searched_for() -> None:
     assert mend_self_corrections("children play, no wait, in the rain") == "children play, in the rain"

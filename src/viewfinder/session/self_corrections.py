@@ -15,6 +15,9 @@ from viewfinder.wording.taking_away import SMALL
 MAX_CORRECTIONS = 4
 """Corrections of one sentence that are read."""
 
+MAX_LENGTH = 500
+"""Characters of a sentence in which somebody may correct what was just said; longer texts were written."""
+
 _ARTICLES = ("a", "an", "the")
 _JOINING = frozenset(("while", "and", "or", "who", "that", "which", "when", "because", "as", "where", "with", "but"))
 """Words with which a sentence goes on."""
@@ -28,6 +31,8 @@ def mend_self_corrections(text: str) -> str:
     >>> mend_self_corrections("a dog with no collar")
     'a dog with no collar'
     """
+    if len(text) > MAX_LENGTH:
+        return text
     text = recount(text)
     for _ in range(MAX_CORRECTIONS):
         if (found := find_self_correction(text)) is None:
