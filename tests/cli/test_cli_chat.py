@@ -58,13 +58,37 @@ LABORATORY = re.compile(
 def test_nobody_reads_words_of_the_laboratory_who_did_not_ask_for_details(
     conversation: Callable[..., Any], retriever: str
 ) -> None:
-    said = ("a car", "b", "2 with silk but blue", "not 1 3", "keep colour of turn 1", "skip", "undo", "why 1", "tree")
+    said = (
+        "a car",
+        "b",
+        "2 of turn 1 with silk but blue",
+        "not 1 3",
+        "keep colour of turn 1",
+        "skip",
+        "undo",
+        "why 1",
+        "tree",
+    )
     told = conversation(*said, options=("--retriever", retriever))
     assert "left out: the attributes in turn" in told.out
     assert LABORATORY.findall(told.out + told.err) == []
     asked = conversation("a car", options=("--why",))
     assert "information_gain" in asked.out
     assert "bits" in asked.out
+
+
+def test_what_a_picked_picture_is_to_have_is_a_wish_where_no_attributes_are_read(
+    conversation: Callable[..., Any],
+) -> None:
+    told = conversation("a car", "2 with silk but blue", "tree")
+    assert "left out" not in told.out
+    assert 'like result 2 but "with silk but blue"' in told.out
+
+
+def test_who_starts_over_in_one_line_with_a_description_has_begun_anew(conversation: Callable[..., Any]) -> None:
+    told = conversation("a car", "start over, a tree", "tree")
+    said = ('1  "a car"', "2  back to 0", '3  "a tree"  <- here')
+    assert all(line.endswith(end) for line, end in zip(told.out.splitlines()[-3:], said, strict=True))
 
 
 def test_why_shows_what_each_turn_adds(conversation: Callable[..., Any]) -> None:

@@ -162,3 +162,30 @@ def test_nobody_in_other_words_answers_who_is_in_it() -> None:
     who = Question("Who is in it?", ("a man", "a woman", "nobody", "don't know"))
     for line in ("nobody", "no one", "No people.", "c"):
         assert parse_line(line, CONVERSATION.recorded(shown=("r", "s", "t"), asked=who)) == Answer(who, "nobody")
+
+
+@pytest.mark.parametrize(
+    ("line", "meaning"),
+    [
+        ("not a dog but a cat", Answer(OPEN, "not a dog but a cat")),
+        ("not mountain, city", Answer(OPEN, "not mountain, city")),
+        ("not so dark", Answer(OPEN, "not so dark")), ("not that, the other dog", Say("not that, the other dog")),
+        ("not a dog", Reject(text="a dog")),
+        ("not a dog either", Reject(text="a dog")), ("without people in it", Reject(text="people in it")),
+        ("start over, a cat", Say("start over, a cat")), ("2, no people", Say("2, no people")),
+        ("both", Say("both")), ("too dark", Answer(OPEN, "too dark")),
+    ],
+)  # fmt: skip
+def test_a_line_that_does_or_says_two_things_is_left_to_the_session(line: str, meaning: object) -> None:
+    assert parse_line(line, CONVERSATION.recorded(shown=("r", "s", "t"), asked=OPEN)) == meaning
+
+
+def test_what_says_what_is_wanted_besides_is_no_rejection() -> None:
+    for line in ("not a dog but a cat", "not mountain, city", "not so dark", "not a hat a cap", "not a crowd just 2"):
+        assert parse_line(line, CONVERSATION) == Say(line)
+
+
+def test_where_no_attributes_are_read_a_picture_with_something_is_one_that_differs() -> None:
+    assert parse_line("2 with snow", CONVERSATION) == Like("s", "", None, ("snow",))
+    assert parse_line("2 with snow", CONVERSATION, names_attributes=False) == Say("2 with snow")
+    assert parse_line("2 but brown", CONVERSATION, names_attributes=False) == Like("s", "brown")

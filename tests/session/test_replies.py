@@ -4,7 +4,8 @@ import pytest
 
 from viewfinder.conversation import Answer, BackTo, Conversation, Like, Question, Reject, Say, Turn
 from viewfinder.errors import BadInput, EmptyQuery
-from viewfinder.session.replies import understand_reply
+from viewfinder.questioners.photographs import REMEMBER
+from viewfinder.session.replies import understand_reply, understand_turns
 from viewfinder.wording.replies import is_dont_know
 
 SHOWN = ("a", "b", "c")
@@ -121,7 +122,9 @@ def test_several_pictures_are_refused_and_none_is_picked_in_silence(text: str) -
         understand_reply(Say(text), after("a dog"))
 
 
-@pytest.mark.parametrize("text", ["the one on the left", "the bottom right one", "top left", "both", "the other one"])
+@pytest.mark.parametrize(
+    "text", ["the one on the left", "the bottom right one", "top left", "the one next to it", "the other one"]
+)
 def test_a_picture_that_is_not_told_by_its_number_is_asked_for(text: str) -> None:
     with pytest.raises(BadInput, match=r"which picture\? give the number of one"):
         understand_reply(Say(text), after("a dog"))
@@ -130,7 +133,108 @@ def test_a_picture_that_is_not_told_by_its_number_is_asked_for(text: str) -> Non
 
 
 def test_where_something_is_answers_an_open_question() -> None:
-    assert understand_reply(Say("top left"), after("a room", asked=WHAT_ELSE)) == Answer(WHAT_ELSE, "top left")
+    asked = after("a room", asked=WHAT_ELSE)
+    assert understand_reply(Say("top left"), asked) == Answer(WHAT_ELSE, "top left")
+    with pytest.raises(BadInput, match="which picture"):
+        understand_reply(Say("the one on the left"), asked)
+
+
+WHERE = Question("Where is it?", ("on grass", "in the snow", "something else", "don't know"), "test", "place")
+COLOUR = Question("What colour is it?", ("brown", "black", "white", "something else", "don't know"), "test", "colour")
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("grass", "on grass"), ("probably the grass", "on grass"), ("it was in the snow, I think", "in the snow"),
+        ("on the grass maybe", "on grass"), ("no, it's in snow", "in the snow"), ("b, I think", "in the snow"),
+        ("grass or snow", "on grass or in the snow"), ("a and b", "on grass and in the snow"),
+        ("both", "on grass and in the snow"), ("all of them", "on grass and in the snow"), ("either", "don't know"),
+        ("any of them", "don't know"), ("snows", "in the snow"),
+        ("dont care just show me", "dont care just show me"), ("neither", "something else"), ("who cares", "who cares"),
+    ],
+)  # fmt: skip
+def test_choices_are_named_in_more_words_or_fewer(text: str, answer: str) -> None:
+    assert understand_reply(Say(text), after("a dog", asked=WHERE)) == Answer(WHERE, answer)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["long grass", "a dog on grass", "not on grass", "grass and a tree", "in the snow near a lake", "a", "snowing"],
+)
+def test_what_says_more_than_a_choice_describes(text: str) -> None:
+    asked = after("a dog", asked=WHERE)
+    assert text == "a" or understand_reply(Say(text), asked) == Say(text)
+
+
+def test_both_of_more_than_two_is_asked_for() -> None:
+    with pytest.raises(BadInput, match=r'what do you mean by both.* such as "brown and black"'):
+        understand_reply(Say("both"), after("a dog", asked=COLOUR))
+    with pytest.raises(BadInput, match=r"what do you mean by both.*answer in words$"):
+        understand_reply(Say("both"), after("a dog", asked=IS_THERE))
+    with pytest.raises(BadInput, match="which picture"):
+        understand_reply(Say("both"), after("a dog"))
+
+
+@pytest.mark.parametrize(
+    ("text", "turns"),
+    [
+        ("start over, a cat", (BackTo(0), Say("a cat"))), ("undo that and add a hat", (BackTo(1), Say("add a hat"))),
+        ("none of these, at night", (Reject(), Say("at night"))),
+        ("skip, at night", (Answer(WHO, ""), Say("at night"))),
+        ("forget that, I want a boat", (BackTo(0), Say("I want a boat"))), ("at night", (Say("at night"),)),
+        ("start over", (BackTo(0),)), ("nobody", (Answer(WHO, "nobody"),)), ("no, a cat", (Say("no, a cat"),)),
+    ],
+)  # fmt: skip
+def test_a_sentence_may_be_two_turns(text: str, turns: tuple[Turn, ...]) -> None:
+    assert understand_turns(Say(text), after("a dog", "in the snow", asked=WHO)) == turns
+
+
+def test_at_the_start_of_two_turns_in_a_sentence_only_the_second_counts() -> None:
+    for text in ("start over, a cat", "undo that, a cat", "none of these, a cat", "skip, a cat"):
+        assert understand_turns(Say(text), Conversation()) == (Say("a cat"),)
+
+
+@pytest.mark.parametrize(
+    ("text", "turn"),
+    [
+        ("2 except the hat", Like("b", "without the hat")), ("2 except for the hat", Like("b", "without the hat")),
+        ("2 except red", Like("b", "red")), ("2, no people", Like("b", "no people")),
+        ("2 not so dark", Like("b", "not so dark")),
+        ("a bit darker than the second", Like("b", "a bit darker")), ("bigger than that", Like("a", "bigger")),
+        ("neither 2 nor 3", Reject(("b", "c"))), ("this", Like("a")), ("show similar ones", Like("a")),
+        ("the one before", BackTo(1)), ("previous page", BackTo(1)), ("any more?", Reject()),
+        ("all of them wrong", Reject()),
+    ],
+)  # fmt: skip
+def test_replies_in_the_words_of_impatient_people(text: str, turn: Turn) -> None:
+    assert understand_reply(Say(text), after("a dog", "in the snow")) == turn
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "how many do you have?", "how many are there", "what do you mean", "i dont understand", "i told you already",
+        "already said that", "same again", "better", "where is it?", "stop asking", "just show me", "I give up",
+    ],
+)  # fmt: skip
+def test_talk_about_the_conversation_describes_nothing(text: str) -> None:
+    with pytest.raises(EmptyQuery, match="describes nothing"):
+        understand_reply(Say(text), after("a dog"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "how many dogs", "a dog that is bigger than the first", "I told you a dog", "the same dog", "better light",
+        "where the river bends", "a stop sign", "2 dogs not 3", "both dogs", "all dogs", "this dog", "similar dogs",
+        "a taller man than the first", "neither a dog nor a cat", "the dog before the house", "just a dog",
+        "more people",
+        "not one dog but two", "the one next to the tree is a dog",
+    ],
+)  # fmt: skip
+def test_words_that_only_begin_as_a_reply_describe(text: str) -> None:
+    assert understand_turns(Say(text), after("a dog", "in the snow")) == (Say(text),)
 
 
 def test_the_other_of_two_pictures_is_the_one_not_spoken_of() -> None:
@@ -174,7 +278,7 @@ def test_a_question_is_passed_over_in_words() -> None:
 
 def test_a_description_stays_one_and_so_does_a_reply_to_nothing() -> None:
     assert understand_reply(Say("two dogs"), after("a park")) == Say("two dogs")
-    for text in ("wrong", "the second one", "undo", "skip"):
+    for text in ("wrong", "the second one", "undo", "skip", "both", "the one before"):
         assert understand_reply(Say(text), Conversation()) == Say(text)
 
 
@@ -186,3 +290,33 @@ def test_a_place_is_left_to_a_retriever_that_looks_back() -> None:
 def test_a_result_that_is_not_there_is_named() -> None:
     with pytest.raises(BadInput, match="there is no result 7: 3 are shown now"):
         understand_reply(Say("number 7"), after("a dog"))
+
+
+MORE = Question("Is there any other detail that you remember?", (), "test", REMEMBER)
+
+
+def test_no_to_whether_there_is_more_rejects_nothing_and_yes_picks_nothing() -> None:
+    asked = after("a dog", asked=MORE)
+    for text in ("no", "Nope!", "no, sorry", "not really", "no, that's all"):
+        assert is_dont_know(getattr(understand_reply(Say(text), asked), "text", "a dog")), text
+    assert understand_reply(Say("no, a cat"), asked) == Say("no, a cat")
+    assert understand_reply(Say("no"), after("a dog", asked=WHAT_ELSE)) == Reject()
+    assert understand_reply(Say("nothing"), after("a dog", asked=WHAT_ELSE)) == Answer(WHAT_ELSE, "don't know")
+    with pytest.raises(EmptyQuery, match="say what there is"):
+        understand_reply(Say("yes"), asked)
+    assert understand_reply(Say("that's it"), asked) == Like("a")
+    with pytest.raises(EmptyQuery, match="say what there is"):
+        understand_reply(Say("yes"), after("a dog", asked=COLOUR))
+
+
+@pytest.mark.parametrize(
+    ("text", "turns"),
+    [
+        ("undo", (BackTo(0),)), ("start over, a cat", (BackTo(0), Say("a cat"))), ("show me more", (Reject(),)),
+        ("in the snow", (Answer(MORE, "in the snow"),)), ("no", (Answer(MORE, "no"),)),
+        ("both", (Answer(MORE, "both"),)),
+    ],
+)  # fmt: skip
+def test_an_answer_to_an_open_question_may_be_none(text: str, turns: tuple[Turn, ...]) -> None:
+    assert understand_turns(Answer(MORE, text), after("a dog", asked=MORE)) == turns
+    assert understand_turns(Answer(WHO, text), after("a dog", asked=WHO)) == (Answer(WHO, text),)

@@ -169,11 +169,26 @@ def test_what_adds_takes_nothing_back(turn: Turn) -> None:
     assert find_revision(turn, getattr(turn, "text", "")) is None
 
 
-@pytest.mark.parametrize("turn", [Reject((), "no grass"), Say("not on grass"), Like("x", "without grass")])
+@pytest.mark.parametrize(
+    "turn",
+    [
+        Reject((), "no grass"),
+        Reject((), "grass"),
+        Reject((), "on grass"),
+        Say("not on grass"),
+        Like("x", "without grass"),
+    ],
+)
 def test_what_is_ruled_out_is_taken_back_in_any_turn(turn: Turn) -> None:
     taken = find_revision(turn, getattr(turn, "text", ""))
     assert taken is not None
     assert taken("a dog on the grass") == "a dog"
+
+
+def test_what_is_rejected_of_what_is_shown_takes_nothing_back() -> None:
+    for text in ("that dog", "so dark", "other dogs", "these dogs", "any of these"):
+        revision = find_revision(Reject((), text), text)
+        assert (revision or str)("a dog in the dark") == "a dog in the dark", text
 
 
 @pytest.mark.parametrize(
@@ -233,3 +248,44 @@ def test_the_answer_to_an_open_question_takes_back_as_a_description_does(said: s
 def test_the_answer_to_a_question_with_choices_takes_nothing_back() -> None:
     where = Question("Where is it?", ("on grass", "in the snow"), attribute="place")
     assert find_revision(Answer(where, "no, in the snow"), "no, in the snow") is None
+
+
+@pytest.mark.parametrize(
+    ("before", "instead", "left"),
+    [
+        ("a shirt", "dresses", ""), ("shirts", "blue dresses", ""), ("a t-shirt", "shirts", ""),
+        ("a dog on the grass", "dogs", "on the grass"), ("a man in the street", "men", "in the street"),
+        ("men in the street", "a man", "in the street"), ("a vase", "a building", ""),
+    ],
+)  # fmt: skip
+def test_a_plural_without_an_article_is_another_thing_too(before: str, instead: str, left: str) -> None:
+    assert revise(before, instead, replaces=True) == left
+
+
+@pytest.mark.parametrize("instead", ["upstairs", "outdoors", "glasses", "backwards", "darker", "bigger dogs"])
+def test_what_only_ends_as_a_plural_replaces_nothing(instead: str) -> None:
+    assert revise("two dogs", instead, replaces=True) == "two dogs"
+
+
+def test_how_much_there_is_goes_with_what_there_is() -> None:
+    assert revise("a lot of balloons over a lake", without=("balloons",)) == "over a lake"
+    assert revise("a lot of balloons", without=("balloons",)) == ""
+    assert revise("a parking lot at night", without=("night",)) == "a parking lot"
+
+
+def test_what_is_on_a_thing_stays_where_that_is_another_thing() -> None:
+    assert revise("long sleeves", "a dress", replaces=True) == "long sleeves"
+    assert revise("blue stripes", "dresses", replaces=True) == "blue stripes"
+
+
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        ("only two dogs", "on the grass"), ("just one dog", "on the grass"), ("there was only one dog", "on the grass"),
+        ("only dogs", "three dogs on the grass"), ("two dogs", "three dogs on the grass"),
+        ("a cat", "three dogs on the grass"),
+    ],
+)  # fmt: skip
+def test_who_counts_anew_takes_the_other_number_back(said: str, left: str) -> None:
+    revision = find_revision(Say(said), said)
+    assert (revision or str)("three dogs on the grass") == left

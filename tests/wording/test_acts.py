@@ -29,7 +29,7 @@ from viewfinder.wording.acts import Act, read_act
         ("the one on the left", Act("which")),
         ("the bottom right one", Act("which")),
         ("top left", Act("which")),
-        ("both of them", Act("which")),
+        ("both of them", Act("several")),
     ],
 )
 def test_a_picture_on_the_screen_is_picked_by_its_place(text: str, act: Act) -> None:
@@ -72,7 +72,16 @@ def test_pictures_are_rejected_all_or_by_their_places(text: str, places: tuple[i
         ("let's start over", "restart"), ("lets start over", "restart"), ("forget everything", "restart"),
         ("cancel", "undo"), ("oops", "undo"), ("start again from scratch", "restart"),
         ("go back to the start", "restart"), ("redo", "redo"), ("can i see others", "more"),
-        ("more of the same", "more"), ("could you show me more please", "more"),
+        ("more of the same", "more"), ("could you show me more please", "more"), ("are there any more?", "more"),
+        ("another one", "more"), ("nooo", "reject"), ("ugh no", "reject"), ("still wrong", "reject"),
+        ("nothing good", "reject"), ("not him", "reject"), ("2 steps back", "undo"), ("the previous one", "before"),
+        ("one of the first three", "pick"), ("the best one", "pick"), ("last but one", "which"),
+        ("the 2nd from the left", "which"), ("i dont like any", "reject"), ("ok show me", "nothing"),
+        ("more of 3", "pick"), ("again 3", "pick"), ("open 3", "nothing"), ("who is in the second one?", "nothing"),
+        ("show 3 bigger", "nothing"), ("not like 2", "reject"), ("nothing like 3", "reject"),
+        ("unlike the first", "reject"), ("2 i mean", "pick"),
+        ("not sure when", "nothing"), ("the same dog but in the water", "pick"), ("between 2 and 3", "pick"),
+        ("forget it all", "restart"),
     ],
 )  # fmt: skip
 def test_a_short_reply_is_an_act_and_no_description(text: str, kind: str) -> None:
@@ -88,7 +97,8 @@ def test_a_short_reply_is_an_act_and_no_description(text: str, kind: str) -> Non
         ("the first ones again", Act("results", (1,))),
         ("can you show me the first results again?", Act("results", (1,))),
         ("the previous results", Act("results", (-1,))), ("go back to what we had before", Act("results", (-1,))),
-        ("go back to turn 3", Act("turn", (3,))), ("the first ones", Act("pick", (1,))),
+        ("go back to turn 3", Act("turn", (3,))), ("go to turn 3", Act("turn", (3,))),
+        ("go to the first search", Act("results", (1,))), ("the first ones", Act("pick", (1,))),
     ],
 )  # fmt: skip
 def test_earlier_results_are_meant_by_their_place_in_the_conversation(text: str, act: Act) -> None:
@@ -98,7 +108,11 @@ def test_earlier_results_are_meant_by_their_place_in_the_conversation(text: str,
 @pytest.mark.parametrize(
     ("text", "act"),
     [
-        ("same as 2 but red", Act("pick", (2,), "red")), ("can I see more like 2", Act("pick", (2,))),
+        ("more like 1 than 2", Act("pick", (1,))), ("1 not 2", Act("pick", (1,))), ("not 1 but 2", Act("pick", (2,))),
+        ("the second, not the first", Act("pick", (2,))), ("same as 2 but red", Act("pick", (2,), "red")),
+        ("same but blue", Act("pick", (), "blue")),
+        ("the same one in blue", Act("pick", (), "in blue")), ("same, no people", Act("pick", (), "no people")),
+        ("can I see more like 2", Act("pick", (2,))),
         ("the second one is nice but it should be blue", Act("pick", (2,), "it should be blue")),
         ("exactly like the first but darker", Act("pick", (1,), "darker")),
         ("the one on the left but black", Act("which")),
@@ -142,7 +156,12 @@ def test_what_says_nothing_is_no_description(text: str) -> None:
         "can you show me a dog", "nothing like that on a table", '"thanks"',
         "a cat next to the last one of three", "", "no " * 500,
         "2, " * 90 + "x", "# " * 140 + "2",
-        "well, a dog", "oh no, a dog",
+        "well, a dog", "oh no, a dog", "still life of fruit", "the next house", "the same dog", "this dog in the water",
+        "all dogs", "any dog", "similar dogs", "the house next to it", "darker than the first floor",
+        "a mix of colours",
+        "how many dogs are there", "show me dogs", "the second man from the left", "one of the first three people",
+        "open the second door", "a bigger dog", "more of the beach",
+        "what is in the box", "nothing but sand", "better weather", "another dog", "2 dogs, not 3",
     ],
 )  # fmt: skip
 def test_what_describes_is_no_act(text: str) -> None:

@@ -46,7 +46,10 @@ def test_words_that_only_look_like_a_negation_are_left_alone(text: str) -> None:
         "no... two of them", "nah, two of them", "two of them instead", "great, but I meant two of them",
         "wait it was two of them", "sorry it's two of them", "I said two of them", "make it two of them",
         "can you change it to two of them", "close but it was two of them", "two of them actually",
-        "two of them, I mean",
+        "two of them, I mean", "two of them after all", "*two of them", "two of them*", "typo: two of them",
+        "sry two of them",
+        "wrong, two of them", "what about two of them", "how about two of them",
+        "wait its two of them",
         "it was actually two of them", "it should be two of them", "nice, but they were two of them",
     ],
 )  # fmt: skip
@@ -57,8 +60,12 @@ def test_a_correction_is_read_with_what_it_corrects(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["it was a cat", "wait a minute, a cat", "a man who said it was fun", "make the bed", "waiting in line"]
-)
+    "text",
+    [
+        "it was a cat", "wait a minute, a cat", "a man who said it was fun", "make the bed", "waiting in line",
+        "change trains", "a wrong turn", "5 * 3", "make the cat a bed",
+    ],
+)  # fmt: skip
 def test_words_that_only_look_like_a_correction_correct_nothing(text: str) -> None:
     assert not is_correction(text)
     assert split_clauses(text) == Clauses(text)

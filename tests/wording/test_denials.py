@@ -21,6 +21,11 @@ from viewfinder.wording.denials import write_denials
         ("don't show me people", "without people"),
         ("remove the ball", "without the ball"), ("forget about the dog", "without the dog"),
         ("never mind the beach", "without the beach"), ("nothing with stripes", "without stripes"),
+        ("with the beard but remove the glasses", "with the beard but without the glasses"),
+        ("ditch the hat", "without the hat"),
+        ("a man minus the hat", "a man without the hat"),
+        ("i dont think they had collars", "without collars"), ("I doubt there were any people", "without people"),
+        ("I don't think it was in the snow", "not in the snow"), ("i don't believe he was old", "not old"),
         ("no dogs, cats or horses", "no dogs, no cats, no horses"),
     ],
 )  # fmt: skip
@@ -35,6 +40,7 @@ def test_a_denial_is_written_in_one_word(text: str, written: str) -> None:
         "it doesn't have to be brown", "it's not important", "it isn't quite right", "that's not a dog",
         "you don't have a photo of a dog", "don't you have a dog", "I don't remember the colour", "hide and seek",
         "drop earrings", "nothing else", "no dogs, a cat or a horse", "I don't know if it was red",
+        "I don't think so", "I don't think that matters", "I doubt it", "I don't think it was there",
         "a man removing a hat",
     ],
 )  # fmt: skip

@@ -33,6 +33,25 @@ def test_the_look_of_a_whole_picture_is_found(text: str, words: str, look: str) 
 
 
 @pytest.mark.parametrize(
+    ("text", "look"),
+    [
+        ("too dark", "bright"), ("it's too dark", "bright"), ("not so dark", "bright"), ("less dark", "bright"),
+        ("a bit brighter", "bright"), ("not dark", "bright"), ("too bright", "dark"), ("darker", "dark"),
+        ("make it darker", "dark"), ("not so bright", "dark"), ("a darker picture", "dark"), ("much darker!", "dark"),
+    ],
+)  # fmt: skip
+def test_who_finds_results_too_dark_wants_a_bright_one(text: str, look: str) -> None:
+    assert [found.values for found in find_looks(text)] == [(look,)]
+
+
+@pytest.mark.parametrize(
+    "text", ["a darker dog", "the dog is darker", "too dark a street", "not so dark hair", "lighter"]
+)
+def test_what_is_darker_than_before_may_be_a_thing(text: str) -> None:
+    assert [*find_looks(text)] == []
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "a black and white dog",

@@ -263,7 +263,8 @@ class Terminal:
     def _take_line(self, line: str) -> bool:
         """One line; False when it ends the conversation."""
         try:
-            command = parse_line(line, self._session.conversation)
+            names_attributes = self._retriever.reads.predictor is not None
+            command = parse_line(line, self._session.conversation, names_attributes=names_attributes)
             if command == Command("quit"):
                 return False
             self._do_command(command)

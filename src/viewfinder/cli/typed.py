@@ -32,7 +32,8 @@ from viewfinder.conversation import (
 )
 from viewfinder.errors import BadInput, ViewfinderError
 from viewfinder.session.replies import find_answer, understand_reply
-from viewfinder.wording.acts import read_act
+from viewfinder.wording.acts import Act, read_act
+from viewfinder.wording.openings import split_opening
 from viewfinder.wording.replies import is_dont_know
 
 if TYPE_CHECKING:
@@ -75,10 +76,11 @@ COMMAND_WORDS = {"help": "help", "h": "help", "tree": "tree", "quit": "quit", "e
 PICTURE_NAME = re.compile(r"[/\\]|\.(?:jpe?g|png|webp|gif|bmp|tiff?|avif|hei[cf]|dng)$", re.IGNORECASE)
 
 
-def parse_line(line: str, conversation: Conversation) -> Turn | Command:
+def parse_line(line: str, conversation: Conversation, *, names_attributes: bool = True) -> Turn | Command:
     """The turn or command that a line means at this point of the conversation.
 
     What is no command answers a question that offers nothing to choose from; `say` describes the picture nevertheless.
+    `names_attributes`: the retriever reads attributes, so "2 with silk" says which of result 2 count.
 
     Raises:
         BadInput: it names a result, turn or question that does not exist.
@@ -92,20 +94,45 @@ def parse_line(line: str, conversation: Conversation) -> Turn | Command:
     if text.lower().lstrip("/") in COMMAND_WORDS:
         return Command(COMMAND_WORDS[text.lower().lstrip("/")])
     act = read_act(text)
-    for kind, pattern in LINE_PATTERNS.items():
-        if kind == "without" and act is not None:  # "not this" says nothing of what is to be seen
-            continue
-        found = re.fullmatch(pattern, text, re.IGNORECASE)
-        if found is not None and (meant := _read_meaning(kind, found, conversation)) is not None:
-            return meant
+    if (meant := _match_line(text, act, conversation, names_attributes=names_attributes)) is not None:
+        return meant
     if act is not None:
         # "None of these" and "not this" are commands of the prompt; what other replies mean, the session knows: its
         # retriever may look back at earlier turns, or speak itself.
         is_command = act.kind == "reject" and text.lower().startswith(("none", "not "))
         return understand_reply(Say(text), conversation) if is_command else Say(text)
     # A question is answered in one's own words where it offers nothing but that one does not know.
-    is_free = question is not None and all(map(is_dont_know, question.choices))
+    is_free = question is not None and all(map(is_dont_know, question.choices)) and split_opening(text) is None
     return Answer(question, text) if question is not None and is_free else Say(text)
+
+
+_SAYS_MORE = re.compile(
+    r"[,.;:!?]\s*\w|\bbut\b|^not (?:(?:an?|the) )?\w+ (?:just|only|an?|the)\b"
+    r"|^not (?:so|too|as|very|that|quite|really|many|much|sure|certain|only|just)\b",
+    re.IGNORECASE,
+)
+"""What "not a dog but a cat" and "not so dark" say besides what is not wanted."""
+
+
+def _match_line(
+    text: str, act: Act | None, conversation: Conversation, *, names_attributes: bool
+) -> Turn | Command | None:
+    """What a line means that is not words alone: the first of `LINE_PATTERNS` that fits and has a meaning; else None.
+
+    Two turns in one ("not these, a dog in the snow") are words, which the session tells apart.
+    """
+    if split_opening(text) is not None:
+        return None
+    for kind, pattern in LINE_PATTERNS.items():
+        # "Not this" says nothing of what is to be seen.
+        if kind == "without" and (act is not None or _SAYS_MORE.search(text)):
+            continue
+        found = re.fullmatch(pattern, text, re.IGNORECASE)
+        if found is None or (kind == "like" and found["with"] and not names_attributes and not found["turn"]):
+            continue
+        if (meant := _read_meaning(kind, found, conversation)) is not None:
+            return meant
+    return None
 
 
 def _need_question(conversation: Conversation, verb: str) -> Question:
@@ -155,7 +182,7 @@ _OF_TURN = r"(?: (?:of|from|after|in) (?:turn )?(?P<turn>\d+))?"
 LINE_PATTERNS = {
     "like": rf"(?:like )?#?(?P<number>\d+){_OF_TURN}{_WITH}{_BUT}",
     "reject": r"(?:not|reject) (?P<numbers>#?\d+(?:(?:,? and |, ?| )#?\d+)*)",
-    "without": r"(?:not|without) (?P<what>.+)",
+    "without": r"(?:not|without) (?P<what>.+?)(?: either| at all| please| anymore)*",
     "show": rf"show (?P<file>.+?){_BUT}",
     "answer": r"answer:? (?P<text>.+)",
     "keep": rf"keep (?:the )?(?P<attribute>\w+?){_OF_TURN}",

@@ -25,8 +25,12 @@ NEVER_REPLACED = frozenset(["number of people", "number of dogs", "distance"])
 WITHOUT_NOUN = fold_words("snowy grassy sandy rocky icy wooded sunny indoors outdoors inside outside")
 """Words for a place or a time that say what something else is like."""
 
+_QUANTITIES = frozenset(["lot", "lots", "bunch", "couple", "pair", "plenty", "number"])
+"""Before "of", words that only say how much of something there is: they go with it."""
+
 _PICTURES = frozenset(["photo", "picture", "image"])
-_PLURALS = frozenset(["people", "men", "women", "children", "cattle", "sheep"])
+PLURALS = frozenset(["people", "men", "women", "children", "cattle", "sheep"])
+"""Plurals that do not end in "s"."""
 
 _LIKE_ARTICLES_WORDS = """
 a an the some any his her its my our their your this that these those each of
@@ -77,7 +81,10 @@ class Words:
 
     def find_lead(self, start: int) -> int:
         """Where the small words begin that lead to the word at `start`."""
-        while self.is_joined(start) and self.is_small(start - 1) and self.lower[start - 1] not in _PICTURES:
+        while self.is_joined(start) and self.lower[start - 1] not in _PICTURES:
+            is_much = self.lower[start - 1] in _QUANTITIES and self.lower[start] == "of"
+            if not (self.is_small(start - 1) or is_much):
+                break
             start -= 1
         return start
 
@@ -107,7 +114,7 @@ class Words:
         if not self.is_joined(end) or self.is_small(end) or self.lower[end].endswith("ing"):
             return False
         last, following = self.lower[end - 1], self.lower[end]
-        if last in _PLURALS or (last.endswith("s") and not last.endswith(("ss", "'s", "’s"))):
+        if last in PLURALS or (last.endswith("s") and not last.endswith(("ss", "'s", "’s"))):
             return False  # "dogs play"
         return not (following.endswith("s") and self.folded[end] in _doings())  # "a dog jumps"
 

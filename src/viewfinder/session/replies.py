@@ -10,10 +10,50 @@ import re
 from viewfinder.conversation import Answer, BackTo, Conversation, Like, PictureId, Question, Reject, Say, Turn
 from viewfinder.errors import BadInput, EmptyQuery
 from viewfinder.wording.acts import Act, read_act
-from viewfinder.wording.replies import find_choice_meant, find_choice_named, is_dont_know
+from viewfinder.wording.openings import split_opening
+from viewfinder.wording.replies import (
+    DONT_KNOW,
+    find_choice_meant,
+    find_choice_named,
+    find_choices_meant,
+    is_denial_alone,
+    is_dont_know,
+    is_yes_alone,
+    list_values_offered,
+)
 
-_PICKS = ("pick", "other", "middle", "which")
+_PICKS = ("pick", "other", "middle", "which", "several", "before")
 _PLAINLY = re.compile(r"(?:yes|yeah|yep|no|nope)\b(?:$|[,.;:!].*)", re.IGNORECASE)
+
+
+_EITHER = re.compile(r"(?:either|any)\b", re.IGNORECASE)
+
+
+_ASKS_WHETHER = re.compile(r"\b(?:is|are) there any\b|\bcan you\b|\bdo you remember any", re.IGNORECASE)
+"""An open question that "no" answers: there is nothing else."""
+
+_MOVES = ("undo", "redo", "restart", "more", "before", "results", "turn")
+
+
+def understand_turns(said: Say | Answer, conversation: Conversation, *, looks_back: bool = False) -> tuple[Turn, ...]:
+    """The turns that a sentence is, one or two: "start over, a cat" begins anew, and then describes.
+
+    An answer is one, but for "undo" or "new search: a cat" to an open question: who types while one stands need not
+    answer it, and what shows it may send all that is typed as its answer.
+
+    Raises as `understand_reply`.
+    """
+    if isinstance(said, Answer):
+        if not (_is_open(said.question) and _is_move(said.text)):
+            return (said,)
+        said = Say(said.text)
+    question, opening = conversation.pending, split_opening(said.text)
+    if opening is None or (question is not None and find_answer(said.text, question) is not None):
+        return (understand_reply(said, conversation, looks_back=looks_back),)
+    act, rest = opening
+    is_done = act.kind == "undo" and not conversation.path()  # nothing is left to take back
+    first = None if is_done else _take_act(act, conversation)
+    return (Say(rest),) if first is None else (first, Say(rest))
 
 
 def understand_reply(said: Say, conversation: Conversation, *, looks_back: bool = False) -> Turn:
@@ -30,9 +70,14 @@ def understand_reply(said: Say, conversation: Conversation, *, looks_back: bool 
     is_skip = act is not None and act.kind == "skip"
     if question is not None and not is_skip and (answer := find_answer(said.text, question)) is not None:
         return Answer(question, answer)
+    if question is not None and act is not None and act.kind == "several":
+        return Answer(question, _find_several(said.text, question))
+    if question is not None and is_yes_alone(said.text) and (_asks_whether(question) or not _is_open(question)):
+        raise EmptyQuery("that describes nothing: say what there is, or give the number of a picture")
     if act is None or (looks_back and act.kind in _PICKS):
         return said
-    if question is not None and act.kind == "which" and all(map(is_dont_know, question.choices)):
+    is_place = act.kind == "which" and re.search(r"\bones?\b", said.text, re.IGNORECASE) is None
+    if question is not None and is_place and _is_open(question):
         return Answer(question, said.text)  # "top left" may be where something is
     return _take_act(act, conversation) or said
 
@@ -41,19 +86,52 @@ def find_answer(text: str, question: Question) -> str | None:
     """The answer that a text plainly is: one of the choices in other words or by its place, "yes, two of them" where
     yes and no are offered, or that one does not know; else None."""
     choice = find_choice_meant(text, question.choices) or find_choice_named(text, question.choices)
+    choice = choice or find_choices_meant(text, question.choices)
     if choice is not None:
         return choice
+    is_all = text.strip(" .!").casefold() == "nothing" and _is_open(question)
+    if is_all or (is_denial_alone(text) and _asks_whether(question)):
+        return DONT_KNOW
     if _PLAINLY.fullmatch(text.strip()) and {"yes", "no"} <= {choice.casefold() for choice in question.choices}:
         return text
     return text if text.strip() and is_dont_know(text) else None
 
 
-def _take_act(act: Act, conversation: Conversation) -> Turn | None:  # noqa: PLR0911 (one return a kind)
+def _is_open(question: Question) -> bool:
+    """Whether a question offers nothing to choose from but that one does not know."""
+    return all(map(is_dont_know, question.choices))
+
+
+def _asks_whether(question: Question) -> bool:
+    """Whether an open question asks if there is more to say."""
+    return _is_open(question) and _ASKS_WHETHER.search(question.text) is not None
+
+
+def _is_move(text: str) -> bool:
+    act = read_act(text)
+    return split_opening(text) is not None or (act is not None and act.kind in _MOVES)
+
+
+def _find_several(text: str, question: Question) -> str:
+    """The answer of who says "both" or "either": the two values that are offered, or that it does not matter.
+
+    Raises BadInput: there are not two.
+    """
+    if _EITHER.match(text.strip()):
+        return DONT_KNOW
+    values = list_values_offered(question.choices)
+    if len(values) == 2 and {value.casefold() for value in values} != {"yes", "no"}:
+        return " and ".join(values)
+    few = f', such as "{values[0]} and {values[1]}"' if len(values) > 2 else ""
+    raise BadInput(f"what do you mean by {text.strip()}? give the number of one picture, or answer in words{few}")
+
+
+def _take_act(act: Act, conversation: Conversation) -> Turn | None:  # noqa: PLR0911, PLR0912 (one return a kind)
     """The turn that does it; None where there is nothing to do it with."""
     question, shown = conversation.pending, conversation.here.shown
     match act.kind:
-        case "skip":
-            return None if question is None else Answer(question, "")
+        case "skip" if question is not None:
+            return Answer(question, "")
         case "undo":
             path = conversation.path()
             if not path and len(conversation):
@@ -61,6 +139,9 @@ def _take_act(act: Act, conversation: Conversation) -> Turn | None:  # noqa: PLR
             if act.turns > max(len(path), 1):
                 raise BadInput(f"{act.turns} turns cannot be taken back: {len(path)} count now")
             return BackTo(path[-1 - act.turns].number if len(path) > act.turns else 0) if path else None
+        case "before" if len(conversation):
+            path = conversation.path()
+            return BackTo(path[-2].number if len(path) > 1 else 0)
         case "results" | "turn" if len(conversation):
             return BackTo(_find_turn_meant(act, conversation))
         case "redo" if len(conversation):
@@ -71,10 +152,10 @@ def _take_act(act: Act, conversation: Conversation) -> Turn | None:  # noqa: PLR
             return Reject(tuple(_find_place(place, shown) for place in act.places))
         case "accept" if shown:
             return Like(shown[0])
-        case "nothing":
+        case "nothing" | "skip" if act.kind == "nothing" or len(conversation):
             answer = "" if question is None else ", or answer the question"
             raise EmptyQuery(f"that describes nothing: say what is in the picture{answer}")
-        case "pick" | "other" | "middle" | "which" if shown:
+        case "pick" | "other" | "middle" | "which" | "several" if shown:
             return Like(_find_picture(act, conversation), act.but)
         case _:
             return None

@@ -14,6 +14,7 @@ from viewfinder.questioners.photographs import Facet, facets
 from viewfinder.session.described_words import (
     LIKE_ARTICLES,
     NEVER_REPLACED,
+    PLURALS,
     POINTS_BACK,
     WITHOUT_NOUN,
     Mention,
@@ -24,6 +25,7 @@ from viewfinder.session.described_words import (
 )
 from viewfinder.session.reading import describes
 from viewfinder.wording.clauses import is_correction, is_replacement, split_clauses
+from viewfinder.wording.nouns import is_plural
 from viewfinder.wording.stems import fold_words, singular_of_word, stem
 from viewfinder.wording.taking_away import list_content_words
 
@@ -79,6 +81,11 @@ _NUMBERS |= {str(n): n for n in range(2, 11)}
 MAX_PHRASE = 4
 """Words of a text that names one thing, with its article."""
 
+_RIGHT_NUMBER = re.compile(
+    rf"(?:(?:there|it)(?: (?:is|are|was|were)|'s)\s+)?(?:only|just|exactly)\s+(?:{'|'.join(_NUMBERS)})\b", re.IGNORECASE
+)
+"""Who counts anew: "only two people", "just one"."""
+
 _BESIDES_NUMBER = fold_words("just only exactly there were was are is of them it be i want make maybe dogs people")
 _BESIDES_COLOUR = fold_words("one ones rather have it in d i want make please maybe be something version")
 
@@ -87,11 +94,12 @@ def find_revision(turn: Turn, text: str, absent: tuple[str, ...] = ()) -> Revise
     """What a turn, read as `text`, changes of descriptions; None where it adds to them, as most do.
 
     A correction ("no, in the snow") and words with a picture ("like this, but in the snow") take the place of what
-    cannot be true beside them; what is ruled out ("not on grass") is no longer wanted. `absent`: what it rules out
-    besides, as facts of pictures.
+    cannot be true beside them; what is ruled out ("not on grass") is no longer wanted; a number that is said to be the
+    right one ("only two dogs") takes the place of others. `absent`: what it rules out besides, as facts of pictures.
     """
     clauses = split_clauses(text)
     instead = ""
+    counted = clauses.wanted if describes(turn) and _RIGHT_NUMBER.match(clauses.wanted) else ""
     if isinstance(turn, Like | Show) or (describes(turn) and is_correction(text)):
         instead = clauses.wanted
     elif not (describes(turn) or isinstance(turn, Reject)):
@@ -100,16 +108,24 @@ def find_revision(turn: Turn, text: str, absent: tuple[str, ...] = ()) -> Revise
     instead = _INSTEAD_OF.sub("", instead).strip()
     if _ADDS.search(instead):
         instead = ""
-    unwanted = () if _ABOUT_RESULTS.search(text) else (*clauses.unwanted, *replaced, *absent)
+    rejected = (clauses.wanted,) if isinstance(turn, Reject) and turn.text and clauses.wanted else ()
+    unwanted = () if _ABOUT_RESULTS.search(text) else (*clauses.unwanted, *rejected, *replaced, *absent)
     without = tuple(piece for piece in unwanted if not _NOT_RULED_OUT.match(piece))
-    if not (instead or without):
+    if not (instead or without or counted):
         return None
     replaces = describes(turn) and is_replacement(getattr(turn, "text", ""))
-    return partial(revise, instead=instead, without=without, replaces=replaces)
+    return partial(revise, instead=instead, without=without, replaces=replaces, counted=counted)
 
 
 @lru_cache(maxsize=16_384)  # every later turn asks for all that was said again
-def revise(description: str, instead: str = "", without: tuple[str, ...] = (), *, replaces: bool = False) -> str:
+def revise(
+    description: str,
+    instead: str = "",
+    without: tuple[str, ...] = (),
+    *,
+    replaces: bool = False,
+    counted: str = "",
+) -> str:
     """A description without what cannot be true beside `instead`, and without the words of the pieces in `without`.
 
     Two labels of one facet of photographs ("on grass", "in the snow") cannot, but for facets of which several are true
@@ -124,12 +140,19 @@ def revise(description: str, instead: str = "", without: tuple[str, ...] = (), *
 
     >>> revise("a t-shirt", "a dress", replaces=True), revise("a man on the grass", "a dog", replaces=True)
     ('', 'on the grass')
+    >>> revise("a shirt", "dresses", replaces=True), revise("a dog on the grass", "dogs", replaces=True)
+    ('', 'on the grass')
+
+    `counted`: what there is only that number of.
+
+    >>> revise("three dogs on the grass", counted="only two dogs")
+    'on the grass'
     """
     before, after = Words(description), Words(instead)
     gone = {at for facet, new in _list_said_instead(instead) for at in _find_replaced(facet, before, after, new)}
-    gone |= {*_find_colour(before, after), *_find_number(before, after)}
+    gone |= {*_find_colour(before, after), *_find_number(before, after), *_find_number(before, Words(counted))}
     if replaces and not gone:
-        gone.update(_find_subject(before, after))
+        gone.update(_find_other_number(before, after) or _find_subject(before, after))
     for piece in without:
         gone.update(_find_ruled_out(before, piece))
     left = before.cut_out(gone)
@@ -220,6 +243,14 @@ def _is_led_to(words: Words, one: Mention) -> bool:
     return not _WHERE.isdisjoint(words.lower[start : one.start])
 
 
+_NO_PLURALS_WORDS = """
+upstairs downstairs always sometimes perhaps towards backwards forwards upwards downwards sideways besides across less
+this yes jeans glasses sunglasses shorts sleeves stripes dots buttons pockets heels straps laces checks prints letters
+flowers spots wings legs arms hands feet ears eyes teeth lights clouds
+"""
+_NO_PLURALS = frozenset(_NO_PLURALS_WORDS.split())
+"""Words that end as plurals do, and what is on or about a thing: "a man" - "no, glasses" is a man with glasses."""
+
 _BEINGS = ("who", "animal")
 """Facets of whom a description is of, as a rule."""
 
@@ -243,14 +274,44 @@ def _find_subject(before: Words, after: Words) -> Iterator[int]:
 
 
 def _read_noun_phrase(words: Words) -> range:
-    """The words of a text that is an article or a number and at most three words of one thing; none if it is more."""
+    """The words of a text that is an article or a number and at most three words of one thing, or as many that end in
+    a plural ("blue shirts"); none if it is more."""
     lower, count = words.lower, len(words.found)
-    if not 2 <= count <= MAX_PHRASE or not (lower[0] in ("a", "an", "the") or lower[0] in _NUMBERS):
+    if not 1 <= count <= MAX_PHRASE:
         return range(0)
-    rest = range(1, count)
-    is_one = all(words.is_joined(at) and not words.is_small(at) and not lower[at].endswith("ing") for at in rest)
+    has_article = lower[0] in ("a", "an", "the") or lower[0] in _NUMBERS
+    rest = range(1, count) if has_article else range(count)
+    if not rest or not (has_article or (count < MAX_PHRASE and _is_plural(lower[-1]))):
+        return range(0)
+    is_one = all((words.is_joined(at) or at == 0) and not words.is_small(at) for at in rest)
+    is_doing = any(lower[at].endswith("ing") for at in rest) and not (count == 2 and lower[0] in ("a", "an"))
     is_thing = words.folded[-1] not in adjectives() and lower[-1] not in ("one", "ones")
-    return rest if is_one and is_thing else range(0)
+    return rest if is_one and is_thing and not is_doing else range(0)  # "a building" is a thing
+
+
+def _is_plural(word: str) -> bool:
+    """Whether a word without an article is a plural, rather than one of those words that only end so ("upstairs")."""
+    return word in PLURALS or (len(word) > 3 and is_plural(word) and word not in _NO_PLURALS and "'" not in word)
+
+
+def _find_other_number(before: Words, after: Words) -> list[int]:
+    """The words for a thing of which there is another number: "a dog on grass", and then "no, dogs"."""
+    new = _read_noun_phrase(after)
+    if not new:
+        return []
+    last = new[-1]
+    forms = [at for at, word in enumerate(before.folded) if word == after.folded[last] and not before.leads_on(at + 1)]
+    old = [
+        at
+        for at in forms
+        if (before.lower[at] in PLURALS or is_plural(before.lower[at])) != _is_plural(after.lower[last])
+    ]
+    return [
+        place
+        for at in old
+        if not before.belongs(before.find_phrase(at))
+        for place in range(before.find_phrase(at), at + 1)
+    ]
 
 
 def _find_ruled_out(words: Words, piece: str) -> Iterator[int]:

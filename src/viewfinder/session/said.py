@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from viewfinder.conversation import Answer, Like, Node, Say, Show
 from viewfinder.query import WordMatch
 from viewfinder.questioners.photographs import REMEMBER
 from viewfinder.search.gallery import Gallery
 from viewfinder.session.reading import Read, read_absent, read_plainly, read_said
-from viewfinder.session.revising import Revise, find_revision
 from viewfinder.wording.clauses import split_clauses, split_clauses_in_context
 from viewfinder.wording.replies import is_dont_know
+
+if TYPE_CHECKING:  # what changes of mind are told by is read with the first turn
+    from viewfinder.session.revising import Revise
 
 
 def texts_said(path: Sequence[Node], read: Read = read_plainly) -> tuple[str, ...]:
@@ -33,6 +36,8 @@ def find_revision_of(node: Node, read: Read) -> Revise | None:
     """What the turn of a node changes of descriptions before it; None where it adds to them."""
     if node.turn is None:
         return None
+    from viewfinder.session.revising import find_revision
+
     return find_revision(node.turn, read_said(node.turn, read), read_absent(node.turn, read))
 
 

@@ -18,12 +18,14 @@ from viewfinder.search.gallery import Gallery
 from viewfinder.session.facts import COLUMNS, is_told_otherwise
 from viewfinder.session.looks import is_seen, list_looks
 from viewfinder.session.reading import Reading, read_plainly
+from viewfinder.session.self_corrections import mend_self_corrections
 from viewfinder.wording.denials import write_denials
 from viewfinder.wording.fact_phrases import NAMED, FactPhrase, Kind, Names, find_fact_phrases, remove_phrases
 from viewfinder.wording.file_names import drop_file_endings
 from viewfinder.wording.framing import says_nothing, take_content
 from viewfinder.wording.lexicon import is_english_word
 from viewfinder.wording.spelling import QUOTED_WORD, correct_spelling
+from viewfinder.wording.spoken import write_as_described, write_out
 from viewfinder.wording.stems import WORD, stem
 from viewfinder.wording.stop_words import WITHOUT_CONTENT
 from viewfinder.wording.talk import is_talk
@@ -60,16 +62,16 @@ def _read(text: str, gallery: Gallery, today: date) -> Reading:
     filters = _find_filters(whole, gallery, today) if ":" in whole else []
     # First of all: a misspelt name or month is a fact, and a misspelt "looking for" is none of the description.
     plain, spelt = correct_spelling(
-        drop_file_endings(remove_phrases(whole, filters)), vocabulary.is_known, vocabulary.find_share_meant
+        write_out(drop_file_endings(remove_phrases(whole, filters))), vocabulary.is_known, vocabulary.find_share_meant
     )
     # A word in quotation marks is one that was meant as it was typed; they are no part of the description.
     plain = QUOTED_WORD.sub(lambda found: found[0] if vocabulary.is_known(found[1].lower()) else found[1], plain)
-    plain = write_denials(plain)
+    plain = write_denials(write_as_described(plain))
     found = find_fact_phrases(plain, today, list_names(gallery))
     # Where no picture is black and white, something in it may be.
     facts = tuple(fact for fact in found if fact.kind != "looks" or is_seen(fact, gallery))
     facts = tuple(fact for fact in facts if not is_told_otherwise(fact, gallery))
-    content = take_content(remove_phrases(plain, list(facts)))
+    content = take_content(mend_self_corrections(remove_phrases(plain, list(facts))))
     if (facts or filters) and says_nothing(
         " ".join(word for word in WORD.findall(content) if word.lower() not in WITHOUT_CONTENT | _ANY)
     ):

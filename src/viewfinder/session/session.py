@@ -281,11 +281,14 @@ class Session(TurnMethods):
             turn = check_turn(turn)
             if isinstance(turn, Say) and not turn.text.strip():
                 raise EmptyQuery("nothing was said: describe the picture in a few words")
-            if isinstance(turn, Say) and self._speaker is None and self._find_gallery().matches_words:
-                from viewfinder.session.replies import understand_reply
+            conversation, day = self.conversation, self._today().isoformat()
+            if isinstance(turn, Say | Answer) and self._speaker is None and self._find_gallery().matches_words:
+                from viewfinder.session.replies import understand_turns
 
-                turn = understand_reply(turn, self.conversation, looks_back=self._looks_back)
-            conversation = self.conversation.then(turn, self._today().isoformat())
+                *first, turn = understand_turns(turn, conversation, looks_back=self._looks_back)
+                for done in first:  # "start over, a cat": of the first of two turns nothing is shown
+                    conversation = conversation.then(done, day)
+            conversation = conversation.then(turn, day)
         except (TypeError, ValueError) as error:
             raise BadInput(str(error)) from error
         ranking = self._rank_at(conversation, conversation.here, new=True)

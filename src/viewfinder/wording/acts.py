@@ -13,16 +13,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import Literal
 
+from viewfinder.wording.act_phrases import NO, PHRASES, YES, Kind
 from viewfinder.wording.numbers import NUMBER_WORDS
 from viewfinder.wording.patterns import compile_late
 from viewfinder.wording.replies import is_dont_know
-
-Kind = Literal[
-    "pick", "other", "middle", "which", "reject", "accept", "undo", "redo", "restart", "results", "turn", "more",
-    "skip", "nothing",
-]  # fmt: skip
+from viewfinder.wording.spoken import write_apostrophes
+from viewfinder.wording.talk import fold_word
 
 
 @dataclass(frozen=True)
@@ -33,8 +30,9 @@ class Act:
     `places` are those of the pictures on the screen, from 1, -1 for the last; without any, all of them are rejected,
     or the one that was spoken of last is picked. `but` is how the wanted picture differs from the one that is picked.
     A picture is also picked as the "other" of two, the "middle" one, or in words that do not say "which": "the one on
-    the left", "both of them". `turns` is how many are taken back. Who goes back to "the first results" means those of
-    the turn at that place among the turns that count, -1 for the one before; who goes back to "turn 3" its number.
+    the left"; "both" are "several". `turns` is how many are taken back; "the one before" is that of the turn before.
+    Who goes back to "the first results" means those of the turn at that place among the turns that count, -1 for the
+    one before; who goes back to "turn 3" its number.
     """
 
     kind: Kind
@@ -43,91 +41,18 @@ class Act:
     turns: int = 1
 
 
-def _list_phrases(text: str) -> frozenset[str]:
-    return frozenset(" ".join(phrase.split()) for phrase in text.split("|"))
-
-
-# Whole sentences, in lower case and without marks at their end.
-_PHRASES: dict[Kind, frozenset[str]] = {
-    "skip": _list_phrases("""
-        skip|skip it|skip this|skip that|skip the question|skip this question|skip that question|another question
-        |next question|ask something else|ask me something else|pass
-    """),
-    "undo": _list_phrases("""
-        undo|undo that|undo this|undo it|undo the last one|undo the last step|undo the last turn|go back|go back one
-        |go back one step|go back a step|back|one back|one step back|step back|take that back|take it back|forget that
-        |forget it|forget what i said|forget what i just said|scratch that|ignore that|ignore what i said|never mind
-        |nevermind|never mind that|previous|cancel|cancel that|oops|whoops|my mistake
-    """),
-    "restart": _list_phrases("""
-        start over|start again|start anew|start from scratch|let's start over|let's start again|begin again|restart
-        |reset|new search|clear|clear all|clear everything|from the beginning|start again from scratch
-        |start over from scratch|start all over|start all over again|begin from scratch|let's start from scratch
-        |lets start over|lets start again|start fresh|start afresh|forget everything|forget all that|forget all of that
-        |forget all of it
-        |start from the beginning|start again from the beginning|start a new search|go back to the start
-        |go back to the beginning|go to the start|back to the start|back to the beginning|from scratch
-    """),
-    "redo": _list_phrases("redo|redo that|redo it|undo the undo|go forward|forward|forwards|one step forward"),
-    "more": _list_phrases("""
-        more|some more|show more|show me more|show me some more|give me more|more results|more pictures|more photos
-        |more of these|more of them|more of those|next|next page|further|keep going|go on|what else|anything else
-        |more of the same|more of this|more of that|more of it|see others|see more|see some more|see some others
-        |see other ones|see other pictures|see other photos|see more pictures|see more photos|see the others
-        |see the next ones|show others|show me others|show some others|show me some others|show me the others
-        |show me other ones|show me other pictures|show me other photos|have more|get more|see more of them
-        |see more of these|see more like these|other pictures|other photos|other ones
-    """),
-    "accept": _list_phrases("""
-        yes|yeah|yep|yup|exactly|perfect|great|correct|right|bingo|got it|found|found it|i found it|you found it
-        |that's it|thats it|that is it|this is it|that's the one|this is the one|that is the one|that's right
-        |that's correct|that's exactly it|that's perfect|that's him|that's her|there it is|here it is
-    """),
-    "reject": _list_phrases("""
-        no|nope|nah|wrong|all wrong|not these|not those|not them|not this|not that|not it|not any of these
-        |not any of them|not right|not quite|not really|not correct|not even close|not close|not what i want
-        |not what i meant|not what i mean|not what i'm looking for|not what i am looking for|none|none of these
-        |none of them|none of those|none of the above|neither|neither of these|neither of them|not this one
-        |not that one|not this picture|not that picture|not this photo|not that photo|that's not it|that's not right
-        |that's not the one|that's not what i want|that's not what i meant|that's wrong|it's wrong|it's not there
-        |it's not here|it's not this|it's not that|it's not in there|it's none of these|it's none of them
-        |it's not any of these|nothing like that|nothing like it|nothing like this|nothing like these|not like that
-        |not like this|not like these|not at all like that|not at all|these are wrong|these are all wrong
-        |these are not it|these aren't it|these aren't right
-        |those are wrong|they are wrong|they're wrong|this is wrong|this is not it|that is not it|i don't see it
-        |i don't find it|i can't see it|you got it wrong|you got that wrong|wrong ones|the wrong ones|all the wrong ones
-        |not what i was looking for|not what i asked for|not what i said|not what i had in mind|that's not what i said
-        |something else|something different|try again|others|different ones
-    """),
-    "which": _list_phrases("""
-        both|both of them|both of these|both of those|both ones|both pictures|both photos|all of them|all of these
-        |all three|either of them|either one|i like both|i like both of them|i like them all|i like all of them
-        |i like them both
-    """),
-    "nothing": _list_phrases("""
-        thanks|thank you|thank you very much|thank you so much|thanks a lot|many thanks|thx|cheers|ok|okay|k|cool|nice
-        |very nice|good|very good|alright|all right|fine|awesome|wow|sure|i see|interesting|hold on|hang on|wait
-        |wait a moment|wait a minute|wait a second|wait a sec|one moment|one second|one sec|just a moment|just a minute
-        |just a second|a moment|let me think|let me see|let me look|help|help me|help me out|i need help|why|why this
-        |why that|why these|why is that|how|what|huh|hm|hmm|um|uh|er|hi|hello|hey|hi there|hello there|good morning
-        |good evening|good afternoon|bye|goodbye|please|sorry|that helps|lol|haha|how does this work|what can i say
-        |what can you do|what now
-    """),
-}  # fmt: skip
 # "Unclear in the fog" describes, "not sure about that" does not.
 _CONTINUES = compile_late(r"\s(?:in|by|if|whether|that (?!is\b|was\b).+|(?:from|about) (?!that$|this$|it$).+)\b")
 
 _HESITATIONS = compile_late(
     r"^(?:(?:h+m+|u+h*m*|e+r+m*|a+h+|o+h+|well|ok|okay|so|sorry|wait|actually|hey)\b[\s,.!…-]+(?=\w))+"
 )
+_I_MEAN = re.compile(r"[\s,]+i meant?$")
+_DRAWN_OUT = re.compile(r"([a-z])\1\1")
 _COURTESIES = compile_late(
-    r"(?:[\s,.!?…]+(?:please|thanks|thank you|instead|though|tho|i think|i guess|again|either|at all|sorry))*[\s.!?…]*$"
+    r"(?:[\s,.!?…]+(?:please|pls|plz|thx|lol|thanks|thank you|instead|though|tho|i think|i guess|again|either|at all"
+    r"|sorry))*[\s.!?…]*$"
 )
-_YES, _NO = (
-    _list_phrases("yes|yeah|yep|ok|okay|ah|oh|wow|well|so|hm|hmm"),
-    _list_phrases("no|nope|nah|oh|oops|wait|sorry|well|hm|hmm"),
-)
-
 _ORDINAL_NAMES = (
     "first 1st top", "second 2nd", "third 3rd", "fourth 4th", "fifth 5th", "sixth 6th", "seventh 7th", "eighth 8th",
     "ninth 9th", "tenth 10th", "eleventh 11th", "twelfth 12th",
@@ -147,10 +72,10 @@ _PLACE = (
     rf"|(?:the )?(?:number|no\.?|nr\.?|result|picture|photo|image|pic|option|item) ?#?(?:\d{{1,3}}|{_CARDINAL})"
     r"|(?:# ?)?\d{1,3})"
 )
-_PLACES = rf"(?:both )?(?P<places>{_PLACE}(?:(?: ?,(?: (?:and|or|&))? ?| (?:and|or|&) ){_PLACE})*)"
+_PLACES = rf"(?:both )?(?P<places>{_PLACE}(?:(?: ?,(?: (?:and|or|nor|&))? ?| (?:and|or|nor|&) ){_PLACE})*)"
 # No blank can be read in two ways there, or long lists would take exponential time.
 _THIS = rf"(?:this|that|it|these|those|them)(?: {_PICTURE})?|the last(?: one)?"
-_BUT = r"(?: ?[,;-]? ?(?P<how>but|only|just|except|with|without|in|and) (?P<but>.+))?"
+_BUT = r"(?: ?[,;-]? ?(?P<how>but|only|just|except for|except|with|without|in|and|no|not) (?P<but>.+))?"
 _LEAD = r"(?:i (?:think|guess|mean) )?(?:maybe |perhaps |rather )?"
 _SORT = (
     r"(?:show |show me |find |find me |give me |see |get |have )?(?:some |a few |any )?"
@@ -159,8 +84,10 @@ _SORT = (
 _LIKING = (
     r"(?:(?:i |i'd |i would |i'll )?(?:like|love|prefer|take|choose|pick|want|go with|go on with|go on from|go from|"
     r"meant|mean|select)"
+    r"|(?:show |show me |give me )?more (?:of|from)|again|(?:one|any|some|either) of"
     rf"|{_SORT}(?: ones?| pictures| photos)? (?:like|similar to|as|along the lines of)"
     r"|(?:the |exactly the |just the )?same as|(?:exactly|just) like"
+    r"|between|(?:a )?(?:mix|combination|cross|blend) (?:of|between)|combine|mix"
     r"|similar to|almost|nearly|close to|closest is|closer to|it's|it is|it's like|it's more like) "
 )
 _CLOSE = (
@@ -176,6 +103,16 @@ _PICK_THIS = compile_late(
     r"|(?:this|that) (?:is|was) (?:(?:the )?closest(?: one)?|(?:almost|nearly) (?:right|it|there)))"
     rf"{_BUT}"
 )
+_SAME = compile_late(
+    r"(?:(?:exactly )?(?:the )?same|this|that) (?!(?:is|was|has|looks|can)\b)\w+(?: \w+)? ?,? (?:but|only|except) "
+    r"(?P<but>.+)"
+)
+_SAME_ONE = compile_late(
+    rf"(?:exactly )?(?:the )?same(?: thing| {_PICTURE})? ?,? "
+    r"(?P<how>but|only|except|in|with|without|no|not) (?P<but>.+)"
+)
+"""What is shown is spoken of by what is in it: "the same dog but in the water"."""
+
 _SIDE = r"(?:top|bottom|upper|lower|left|right|middle|centre|center)"
 _ON_SIDE = rf"(?:(?:on|at|in|to) the )(?:far |very )?{_SIDE}(?:[ -]?{_SIDE})?(?: corner| side| row)?"
 _WHICH = compile_late(
@@ -183,19 +120,40 @@ _WHICH = compile_late(
     rf"|(?:{_SIDE}[ -]{_SIDE}|left|right|far left|far right|rightmost|leftmost|upper|lower|left-hand|right-hand) "
     rf"{_PICTURE}|(?:top|bottom|upper|lower)[ -](?:left|right)){_IS_CLOSE}(?: ?,? but .+)?"
 )
+_NEXT_TO = compile_late(
+    rf"{_LEAD}(?:the )?{_PICTURE} (?:right |just )?(?:next to|beside|after|before|below|above|under|left of|right of|"
+    rf"(?:on|to) the (?:left|right) of) (?:{_THIS}|{_PLACE}){_IS_CLOSE}"
+    rf"|(?:the )?next {_PICTURE}|the one (?:after|above|below|underneath|beside it)"
+    rf"|(?:the )?(?:last but one|second to last|next to last)(?: {_PICTURE})?"
+    rf"|(?:the )?(?:{_ORDINAL})(?: {_PICTURE})? from (?:the )?(?:left|right|top|bottom|end)"
+)
+_THAN = compile_late(
+    r"(?P<but>(?:(?:a bit|a little|a lot|much|slightly|way|even|far) )?(?:(?:more|less) \w+|\w{3,}er)) than "
+    rf"(?:{_PLACES}|{_THIS})"
+)
+"""How the wanted picture differs from one that is shown: "a bit darker than the first"."""
+
+_RATHER = compile_late(
+    rf"{_LEAD}(?:{_LIKING})?{_PLACES} ?,? (?:and )?(?:rather )?(?:than|not) {_PLACE}"
+    rf"|not {_PLACE} ?,? ?(?:but|rather) {_PLACES.replace('<places>', '<instead>')}"
+)
+"""One picture and not another: "more like 1 than 2", "not 1 but 2"."""
+
 _OTHER = compile_late(rf"{_LEAD}(?:{_LIKING})?the other(?: {_PICTURE})?{_IS_CLOSE}{_BUT}")
 _MIDDLE = compile_late(rf"{_LEAD}(?:{_LIKING})?the (?:middle|central) {_PICTURE}{_IS_CLOSE}{_BUT}")
 _BACK = compile_late(
     rf"(?:(?:go|step|move|take me) )?back (?:by )?(?P<far>{_COUNT}|a couple of|a couple)(?: (?:steps?|turns?|times))?"
     rf"|undo (?:the last |my last )?(?P<last>{_COUNT}|a couple of)(?: (?:steps?|turns?|times|things))?"
     r"|(?:undo(?: that)?|go back|back) (?P<twice>twice)"
+    rf"|(?P<back>{_COUNT}|a couple of)(?: (?:steps?|turns?|times))? back"
 )
 _ASKING = compile_late(
-    r"^(?:(?:please|(?:can|could|would|will|may) (?:you|i|we)(?: please)?|let me|let's|i want to|i'd like to"
+    r"^(?:(?:please|(?:can|could|would|will|may|do) (?:you|i|we)(?: please)?|let me|let's|i want to|i'd like to"
     r"|i would like to) )+(?=\w)"
 )
 _REJECT = compile_late(
-    r"(?:not|reject|remove|without|drop|hide|except|leave out|forget|(?:anything|all|everything) (?:but|except)"
+    r"(?:not like|nothing like|unlike|less like|different from|not|neither"
+    r"|reject|remove|without|drop|hide|except|leave out|forget|(?:anything|all|everything) (?:but|except)"
     r"|(?:i )?(?:don't|do not) (?:want|like|mean)) "
     rf"{_PLACES}"
 )
@@ -214,26 +172,41 @@ _RESULTS = r"(?:ones|results?|pictures|photos|pics|images|hits|search|searches|p
 _BEFORE = rf"(?:previous|earlier|last) {_RESULTS}|(?:ones|results|pictures|photos|search) (?:from )?before"
 _NTH = rf"(?P<nth>{'|'.join(name for name, place in _ORDINALS.items() if place > 0)}) {_RESULTS}"
 _BACK_TO = compile_late(
-    r"(?:(?:go|get|take me|bring me|bring us|let's go|lets go) )?back to (?:the )?(?:very )?"
+    r"(?:(?:(?:go|get|take me|bring me|bring us|let's go|lets go) )?back to|go to) (?:the )?(?:very )?"
     rf"(?:{_NTH}|{_BEFORE}|what (?:we|i|you) had(?: before| earlier)?|how it was(?: before)?)"
     rf"|(?:show |show me |give me |see )?the (?:{_BEFORE})"
 )
 _AGAIN = compile_late(rf"(?:show |show me |give me |see )?the (?:very )?{_NTH} (?:again|back)(?: please)?")
 """Without "again", the first pictures are those that are shown now."""
 
-_TO_TURN = compile_late(r"(?:(?:go|take me|get) )?back to (?:turn|step) (?:number )?#?(?P<number>\d{1,3})")
+_TO_TURN = compile_late(r"(?:(?:(?:go|take me|get) )?back|go) to (?:turn|step) (?:number )?#?(?P<number>\d{1,3})")
+_META = compile_late(
+    r"how many(?: (?:more|others|pictures|photos|images|results|of (?:them|these|those)))?"
+    r"(?: (?:do you have|are there|did you find|have you(?: got)?|are left))?(?: (?:here|left|in total))?"
+    r"|(?:but )?(?:i|you) (?:have |'ve )?(?:already |just )?(?:said|told you|asked|answered)(?: you)?"
+    r"(?: that| this| it| so)?(?: already| before| twice)?"
+    r"|already (?:said|told you|asked|answered)(?: you)?(?: that| this| it)?"
+    r"|what do you mean(?: by that)?|i (?:don't|do not) (?:understand|get it|get that|follow)(?: (?:that|this|it))?"
+    r"|what (?:does|did) (?:that|this) mean|(?:that's|this is|that is) not (?:helpful|helping|working|what i asked)"
+    r"|(?:it|this|that) (?:doesn't|does not) (?:work|help)|why (?:are|do) you (?:asking|ask)(?: me)?(?: that| this)?"
+    rf"|(?:open|enlarge|zoom in (?:on|to)|download|delete|print|share|what is(?: in)?|what's(?: in)?|who is in|who's in"
+    rf"|where is) {_PLACE}|(?:show(?: me)? |make )?{_PLACE} (?:bigger|larger|full size|in full)"
+)
+"""Sentences about the conversation, which say nothing of a picture."""
+
 _IS_WRONG = compile_late(rf"{_PLACES} (?:is|are|was|were) (?:wrong|not (?:it|right|the one|what i (?:want|meant)))")
 _PATTERNS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
-    ("reject", _REJECT), ("reject", _IS_WRONG), ("reject", _REJECT_ALL), ("undo", _BACK), ("results", _BACK_TO),
-    ("turn", _TO_TURN), ("which", _WHICH), ("other", _OTHER),
-    ("middle", _MIDDLE), ("pick", _PICK), ("pick", _PICK_THIS),
+    ("pick", _RATHER), ("reject", _REJECT), ("reject", _IS_WRONG), ("reject", _REJECT_ALL), ("undo", _BACK),
+    ("results", _BACK_TO), ("turn", _TO_TURN), ("which", _WHICH), ("other", _OTHER),
+    ("middle", _MIDDLE), ("pick", _THAN), ("which", _NEXT_TO), ("pick", _PICK), ("pick", _PICK_THIS),
+    ("pick", _SAME_ONE), ("pick", _SAME),
 )  # fmt: skip
 """The first that fits a whole sentence counts."""
 
 _POINTING = (
     *_ORDINALS, *_CARDINALS, *["this", "that", "it", "these", "those", "them", "other", "central", "back", "undo"],
     *["top", "bottom", "upper", "lower", "left", "right", "middle", "centre", "center"],
-    *["previous", "earlier", "before", "ones", "results", "they"],
+    *["previous", "earlier", "before", "ones", "results", "they", "next", "after", "same"],
     *(f"{what}{number}" for what in _NUMBERED.split("|") for number in _CARDINALS),  # "number six", without the blank
 )  # fmt: skip
 """Each of the patterns takes a digit, or a word that begins with one of these: where there is none, they need not be
@@ -254,9 +227,11 @@ def read_act(text: str) -> Act | None:
     >>> read_act("no, two dogs"), read_act("the second floor of a house")
     (None, None)
     """
-    plain = " ".join(text.lower().replace("’", "'").split())
+    plain = write_apostrophes(" ".join(text.lower().replace("’", "'").split()))
     if not plain or len(plain) > MAX_ACT_LENGTH:
         return None
+    if _DRAWN_OUT.search(plain):  # "nooo"
+        plain = " ".join(map(fold_word, plain.split()))
     plain = _HESITATIONS.sub("", plain, count=1)
     whole, plain = plain.rstrip(" .!?…"), _COURTESIES.sub("", plain)
     if not plain:
@@ -265,11 +240,13 @@ def read_act(text: str) -> Act | None:
     if (known := _find_phrase(whole, plain)) is not None:
         return Act(known)
     # "Ok, the second one", "no, not the first": the rest is what counts.
-    while (opened := re.match(r"(\w+)[,.!;… ]+(?=\S)", plain)) and opened[1] in _YES | _NO:
+    while (opened := re.match(r"(\w+)[,.!;… ]+(?=\S)", plain)) and opened[1] in YES | NO:
         plain = plain[opened.end() :]
         if _find_phrase(plain, plain) == "reject":
             return Act("reject")
-    return _match_patterns(whole, plain) if any(map(_points, _PIECES.findall(plain))) else None
+    if not any(map(_points, _PIECES.findall(plain))):
+        return None
+    return _match_patterns(whole, plain) or _match_patterns(whole, _I_MEAN.sub("", plain))
 
 
 def _match_patterns(whole: str, plain: str) -> Act | None:
@@ -289,32 +266,39 @@ def _points(piece: str) -> bool:
 def _find_phrase(whole: str, plain: str) -> Kind | None:
     """The kind of a sentence that is a known one, with or without its courtesies ("try again" ends as they do)."""
     pieces = [piece for piece in map(str.strip, re.split(r"[,.!;?…]", plain)) if piece]
-    for kind, phrases in _PHRASES.items():
-        around = _YES if kind == "accept" else _NO
+    for kind, phrases in PHRASES.items():
+        around = YES if kind == "accept" else NO
         is_all = any(piece in phrases for piece in pieces) and all(piece in phrases | around for piece in pieces)
         if is_all or whole in phrases:
             return kind
-    return "nothing" if is_dont_know(whole) and not _CONTINUES.search(whole) else None
+    is_nothing = (is_dont_know(whole) and not _CONTINUES.search(whole)) or _META.fullmatch(plain)
+    return "nothing" if is_nothing else None
 
 
 def _make_act(kind: Kind, said: Mapping[str, str | None]) -> Act:
     """The act of a kind with what the named groups of its pattern hold."""
     if kind in ("results", "turn"):
         return Act(kind, (int(said.get("number") or _ORDINALS.get(said.get("nth") or "", -1)),))
-    far = said.get("far") or said.get("last") or said.get("twice") or "1"
+    far = said.get("far") or said.get("last") or said.get("twice") or said.get("back") or "1"
     return Act(
         kind,
-        _read_places(said.get("places") or ""),
-        _read_difference(said.get("how"), said.get("but")),
+        _read_places(said.get("places") or said.get("instead") or ""),
+        _read_difference(said.get("how") or "but", said.get("but")),
         int(far) if far.isdecimal() else _CARDINALS.get(far, 2),  # a couple, twice
     )
 
 
-def _read_difference(how: str | None, but: str | None) -> str:
-    """How the wanted picture differs: "in green" keeps its preposition, "but green" does not."""
-    if not how or not but:
+_THING = re.compile(r"(?:the|his|her|its|their|any|an?) (?!.*\b(?:is|are|was|were|should|must|in|on)\b).+")
+
+
+def _read_difference(how: str, but: str | None) -> str:
+    """How the wanted picture differs: "in green" keeps its preposition, "but green" does not; "except the hat" wants
+    none, but "except red" wants red."""
+    if not but:
         return ""
-    return f"{how} {but}" if how in ("with", "without", "in") else but
+    if how == "except for" or (how == "except" and _THING.fullmatch(but)):
+        return f"without {but}"
+    return f"{how} {but}" if how in ("with", "without", "in", "no", "not") else but
 
 
 def _read_places(text: str) -> tuple[int, ...]:

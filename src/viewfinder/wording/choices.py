@@ -6,7 +6,7 @@ import re
 
 from viewfinder.conversation import Answer
 from viewfinder.wording.patterns import compile_late
-from viewfinder.wording.replies import DONT_KNOW, find_choice_meant
+from viewfinder.wording.replies import DONT_KNOW, find_choice_meant, find_choices_meant
 
 YES_NO_CHOICES = ("yes", "no", DONT_KNOW)
 MAX_THINGS = 4
@@ -77,5 +77,7 @@ def _match_form(before: str, last: str) -> str:
 
 
 def is_choice(answer: Answer) -> bool:
-    """Whether an answer is one of the choices offered, in whatever words ("no one" is "nobody"), and says no more."""
-    return find_choice_meant(answer.text, answer.question.choices) is not None
+    """Whether an answer is one of the choices offered, in whatever words ("no one" is "nobody"), or several of them,
+    and says no more."""
+    choices = answer.question.choices
+    return (find_choice_meant(answer.text, choices) or find_choices_meant(answer.text, choices)) is not None

@@ -37,18 +37,22 @@ _NO_NOUN = (
 
 _MARK = r"(?:\s*[,;:.!…]+|\s+[-–—]+(?=\s))"
 
-_IT_IS = r"(?:it|they)(?:['’]s|['’]re|\s+(?:is|was|are|were))"
+_IT_IS = r"(?:it|they)(?:['’]?s|['’]?re|\s+(?:is|was|are|were))"
 
 _CORRECTION = re.compile(
-    rf"^\s*{_FILLER}(?:(?:no|nope|nah)(?:{_MARK}|{_NO_NOUN})\s*"
-    rf"|(?:wait|sorry|rather){_MARK}\s*|(?:wait|sorry)\s+(?=(?:no|actually|i\s+mean?t?|i\s+said|it|it['’]s|they)\b)"
+    rf"^\s*{_FILLER}(?:(?:no|nope|nah)(?:{_MARK}|{_NO_NOUN})\s*|(?:that['’]?s\s+)?wrong{_MARK}\s*|\*\s*"
+    rf"|(?:sry|soz|typo){_MARK}?\s+|(?:(?:and|but|so)\s+)?(?:what|how)\s+about\s+|can\s+it\s+be\s+"
+    r"|(?:(?:do|can)\s+(?:you|i)\s+(?:have|get)|have\s+you(?:\s+got)?|got)\s+(?:it|them|that|this)\s+(?=in\b)"
+    rf"|(?:wait|sorry|rather){_MARK}\s*|(?:wait|sorry)\s+(?=(?:no|actually|i\s+mean?t?|i\s+said|it|it['’]?s|they)\b)"
     r"|(?:sorry|rather)\s+(?=(?:a|an|the|in|on|at)\b)"
     r"|wait\s+(?=an?\s+(?!(?:minute|moment|second|sec|bit|while|little)\b))"
     r"|(?:(?:nice|good|great|perfect|lovely|cool|close|almost|like (?:this|that))\b[\s,.!]*)?"
     rf"but\s+(?=(?:in|on|at|i\s+meant|{_IT_IS})\b)"
     r"|(?:actually|i\s+(?:meant?|ment|said))\b\s*[,;:.!]?\s*|(?<=\bwait )no\s+"
     rf"|(?:{_IT_IS}\s+actually|it\s+(?:should|must)\s+(?:be|have\s+been))\s+"
-    r"|(?:(?:can|could)\s+you\s+|please\s+)?(?:make|change)\s+(?:it|that|them)\s+(?:(?:to|into)\s+)?)+(?=\S)",
+    r"|(?:(?:can|could)\s+you\s+|please\s+)?(?:make|change)\s+"
+    r"(?:(?:it|that|them|him|her|the\s+colou?rs?)\s+(?:(?:to|into)\s+)?|(?=(?:the|his|her|its|their)\s+\w+\s+"
+    r"(?:black|white|gr[ea]y|red|blue|green|yellow|brown|orange|pink|purple|\w+er)[\s.!]*$)))+(?=\S)",
     re.IGNORECASE,
 )
 """What opens a correction: "no, ...", "wait, no, ...", "sorry, I meant ...", "nice, but in ...", "make it ..."."""
@@ -56,8 +60,8 @@ _CORRECTION = re.compile(
 _IT_WAS = re.compile(rf"^{_IT_IS}\s+(?=\S)", re.IGNORECASE)
 """What leads from there to what is wanted: "close, but it was a cat"."""
 
-_INSTEAD = re.compile(r"(?<=\w),?\s+(?:instead|actually|i\s+meant?)[\s.!]*$", re.IGNORECASE)
-"""What ends one: "in the snow instead", "in the snow, I mean"."""
+_INSTEAD = re.compile(r"(?<=\w)(?:,?\s+(?:instead|actually|i\s+meant?|after\s+all)|\*)[\s.!]*$", re.IGNORECASE)
+"""What ends one: "in the snow instead", "in the snow, I mean"; who has mistyped writes "snow*"."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +101,7 @@ def is_correction(text: str) -> bool:
 
 _REPLACES = re.compile(
     rf"^\s*{_FILLER}(?:(?:oh|sorry|wait)\b[\s,.!]*)*(?:(?:no|nope|nah)(?:{_MARK}|{_NO_NOUN})|i\s+(?:meant|ment)\b"
+    rf"|(?:that['’]?s\s+)?wrong{_MARK}|\*|typo\b"
     r"|(?:(?:can|could)\s+you\s+|please\s+)?(?:make|change)\s+(?:it|that)\b)",
     re.IGNORECASE,
 )

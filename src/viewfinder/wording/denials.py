@@ -32,6 +32,9 @@ _NO_LOOKS = (
 )
 """What follows says nothing of looks: "it's not important", "it isn't quite right"."""
 
+_I_DOUBT = rf"\b(?:i|we) {_ADVERB}(?:{_DO_NOT} {_ADVERB}(?:think|believe)|doubt)(?: that| if| whether)?"
+_THEY_HAVE = r"(?:there (?:is|are|was|were)|(?:it|they|he|she) (?:has|have|had)(?: got)?)"
+
 _DETERMINER = r"(?=(?:the|an?|any|all|my)\b)"
 
 _WITHOUT = (
@@ -40,17 +43,21 @@ _WITHOUT = (
     rf"{_ANY}{_NO_THING}",
     rf"(?<!\w)there (?:was ?n['’]?t|were ?n['’]?t|was not|were not|{_SHOULD_NOT} be){_ANY}{_NO_LOOKS}",
     rf"^(?:please )?(?:don['’]?t|do not) (?:show|give|include|want|have)(?: me)?{_ANY}{_NO_THING}",
-    rf"^(?:please )?(?:remove|exclude|avoid|omit|leave out|take (?:away|out)|get rid of){_ANY}{_NO_THING}",
+    rf"(?:^(?:please )?|(?<=\bbut ))(?:remove|exclude|avoid|omit|leave out|take (?:away|out)|get rid of)"
+    rf"{_ANY}{_NO_THING}",
+    rf"\b(?:minus|sans)(?= (?:the|an?|any|his|her|its|their)\b){_NO_THING}",
     r"^nothing with(?= \w)",
+    rf"{_I_DOUBT} {_THEY_HAVE}{_ANY}{_NO_THING}",
 )
 _NOT = (
     rf"\b(?:i|we) {_ADVERB}{_DO_NOT} {_ADVERB}(?:mean|want it to be|say){_NO_THING}",
     rf"{_IT}(?: (?:is|was|are|were) not| (?:is|was|are|were)n['’]?t|(?:['’]s|['’]re) not"
     rf"| (?:{_SHOULD_NOT}|{_CANNOT})(?: be| have been)){_NO_LOOKS}",
+    rf"{_I_DOUBT} (?:it|they|he|she|that)(?: (?:is|was|are|were)|['’]s|['’]re)(?:{_NO_LOOKS}|(?= (?:in|on|at) ))",
     r"(?<!\w)(?:any(?:thing| (?:other )?colou?r)|every(?:thing| colou?r)|all(?: colou?rs)?)"
     r" (?:but|except(?: for)?|other than)(?= \w)",
 )
-_FORGOTTEN = rf"^(?:please )?(?:forget(?: about)?|never ?mind|ignore|drop|lose|hide|skip) {_DETERMINER}"
+_FORGOTTEN = rf"^(?:please )?(?:forget(?: about)?|never ?mind|ignore|drop|lose|ditch|hide|skip) {_DETERMINER}"
 _DENIALS = compile_late(
     rf"(?P<without>{'|'.join(_WITHOUT)})|(?P<not>{'|'.join(_NOT)})|(?P<forgotten>{_FORGOTTEN})", re.IGNORECASE
 )

@@ -223,7 +223,7 @@ def takes_back(later: FactPhrase, earlier: FactPhrase) -> bool:
 
 def _name_phrases(kind: Kind, text: str, found: Iterable[LookPhrase]) -> Iterator[FactPhrase]:
     for one in found:
-        yield FactPhrase(kind, text[one.start : one.end].strip(" ,"), one.start, one.end, one.values)
+        yield FactPhrase(kind, one.words or text[one.start : one.end].strip(" ,"), one.start, one.end, one.values)
 
 
 def _find_times(text: str, today: date) -> Iterator[FactPhrase]:

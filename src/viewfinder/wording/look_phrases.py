@@ -24,11 +24,15 @@ MAX_THING_WORDS = 3
 
 
 class LookPhrase(NamedTuple):
-    """From character `start` to `end` of a sentence, a look of a picture, or the values of what is not in it."""
+    """From character `start` to `end` of a sentence, a look of a picture, or the values of what is not in it.
+
+    `words` say it otherwise than the sentence does: who finds a picture too dark wants a bright one.
+    """
 
     start: int
     end: int
     values: tuple[str, ...]
+    words: str = ""
 
 
 _PICTURE = r"(?:photo(?:graph)?s?|pictures?|pics?|images?|shots?|snaps?|snapshots?|portraits?|photography|ones?)"
@@ -36,6 +40,12 @@ _AGES = r"(?:(?:old|vintage|film|family|analogue|analog|historic|historical)[ -]
 _COLOURLESS = r"(?:black[ -]?(?:and|&|n|'n'|/)[ -]?white|b ?(?:&|/|and|n) ?w)"
 _MONOCHROME = r"(?:monochrome|monochromatic|gr[ea]y[ -]?scale)"
 _DARK, _BRIGHT = r"(?:(?:very |too |rather )?dark|under-?exposed)", r"(?:(?:very |too |rather )?bright|over-?exposed)"
+_MORE = r"(?:(?:(?:much|a bit|a little|a lot|way|far|slightly|even|rather) )?"
+_NOT_SO = r"not (?:(?:quite )?(?:so|as|too|that|very) )?"
+_BRIGHTER = rf"(?:{_MORE}(?:brighter|less dark))|(?:(?:way|far|much|a bit|a little) )?too dark|{_NOT_SO}dark)"
+_DARKER = rf"(?:{_MORE}(?:darker|less bright))|(?:(?:way|far|much|a bit|a little) )?too bright|{_NOT_SO}bright)"
+"""Who looks at results and finds them too dark wants a bright one."""
+
 _THAT_IS = r"(?:that|which) (?:is|are|was|were) "
 
 
@@ -46,10 +56,20 @@ def _compile_look(words: str) -> re.Pattern[str]:
     """
     return re.compile(
         rf"(?<![\w-])(?P<before>{words})(?= {_AGES}{_PICTURE}\b)"
-        rf"|^(?P<alone>{words})(?=[ ,.;:!?]*$)"
+        rf"|^(?!too )(?P<alone>{words})(?=[ ,.;:!?]*$)"
         rf"|\b(?:taken|shot|photographed|printed|developed|{_PICTURE}) "
         rf"(?P<after>(?:{_THAT_IS})?in {words}|{_THAT_IS}{words})"
         r"(?![\w-])",
+        re.IGNORECASE,
+    )
+
+
+def _compile_wish(words: str) -> re.Pattern[str]:
+    """Alone, or before a word for pictures: "a darker dog" is one of another colour."""
+    return re.compile(
+        r"^(?:(?:it|that|this|they|these|those|the (?:photo|picture|image))(?:['’]s|['’]re| is| are| was| should be) "
+        rf"|(?:please |(?:can|could) you )?make it |i want it )?(?P<alone>{words})(?=[ ,.;:!?]*$)"
+        rf"|^(?:an? |in a )?(?P<before>{words})(?: {_PICTURE})(?=[ ,.;:!?]*$)",
         re.IGNORECASE,
     )
 
@@ -60,6 +80,7 @@ _LOOKS = (
     (DARK, _compile_look(_DARK)),
     (BRIGHT, _compile_look(_BRIGHT)),
 )
+_WISHES = ((BRIGHT, _compile_wish(_BRIGHTER)), (DARK, _compile_wish(_DARKER)))
 
 
 def find_looks(text: str) -> Iterator[LookPhrase]:
@@ -71,6 +92,9 @@ def find_looks(text: str) -> Iterator[LookPhrase]:
     for look, pattern in _LOOKS:
         for match in pattern.finditer(text):
             yield LookPhrase(*match.span(match.lastgroup or 0), (look,))
+    for look, pattern in _WISHES:
+        for match in pattern.finditer(text):
+            yield LookPhrase(*match.span(match.lastgroup or 0), (look,), look)
 
 
 _NONE = (

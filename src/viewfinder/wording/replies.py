@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from viewfinder.wording.patterns import compile_late
+from viewfinder.wording.stems import singular_of_word
 
-_TAIL = r"(?:\s+(?:from|that|if|whether|for sure|in|by|about)\b.*)?"
+_TAIL = r"(?:\s+(?:from|that|if|whether|for sure|in|by|about|when|where|who|which|how)\b.*)?"
 _REST = r"(?:\s+(?:it|that|this|more|anything|any|else|details?|exactly|now|right|what|of|further|other|anymore))*"
 _WHAT = r"\s+(?:the\s+(?:colou?r|year|date|day|place|name|exact\s+\w+)|what|which|where|who|how|if|whether|when)\b.*"
 _DONT_KNOW = compile_late(
@@ -22,7 +23,7 @@ _DONT_KNOW = compile_late(
     rf"|(?:not\s+(?:really\s+|quite\s+|so\s+|too\s+|entirely\s+)?|un)(?:sure|clear|known|certain){_TAIL}"
     r"|(?:don't|dont|do not|wouldn't|didn't)\s+(?:really\s+)?know(?:\s+(?:that|if|whether)\b.*|\s+(?:any\s?more|more))?"
     r"|(?:don't|dont|do not)\s+(?:really\s+)?(?:care|mind)|(?:have\s+)?forgot(?:ten)?"
-    r"|dunno|idk|beats me|who knows|whatever"
+    r"|dunno|idk|idc|beats me|who knows|who cares|whatever(?: you have)?|anything(?: will do| goes)?"
     r"|(?:have\s+|i've\s+|i've got\s+|have got\s+)?(?:absolutely\s+)?no\s+(?:idea|clue|preference)"
     r"|haven't a clue|not a clue"
     r"|(?:doesn't|doesnt|does not)\s+(?:really\s+)?matter(?:\s+to me)?|not important|either is fine|either way"
@@ -34,7 +35,7 @@ _DONT_KNOW = compile_late(
     r"|(?:that\s+is|that's|thats|that\s+was)\s+all"
     r"|skip|\?)"
     r"(?:[\s,.…]+(?:sorry|thanks|thank you|honestly|to be honest|really|any\s?more|at all|right now|unfortunately"
-    r"|i'm afraid))*",
+    r"|i'm afraid|just show me))*",
     re.IGNORECASE,
 )
 
@@ -96,6 +97,34 @@ def is_denial(text: str) -> bool:
     (True, True, False)
     """
     return _DENIAL.match(text) is not None
+
+
+_NO_ALONE = compile_late(
+    r"(?:oh |well |hm+ |um+ )?(?:no|nope|nah|n|not really|i don't think so|i dont think so)"
+    r"(?:[\s,.!]+(?:no|sorry|thanks|thank you|that's it|that's all|thats all|not really))*[\s.!]*",
+    re.IGNORECASE,
+)
+_YES_ALONE = compile_late(
+    r"(?:oh |well )?(?:yes|yeah|yep|yup|y|sure)(?:[\s,.!]+(?:yes|there is|there are|i can|i do))*[\s.!]*", re.IGNORECASE
+)
+
+
+def is_denial_alone(text: str) -> bool:
+    """Whether a reply is no, and nothing more.
+
+    >>> [is_denial_alone(text) for text in ("nope", "No, sorry.", "no, a cat")]
+    [True, True, False]
+    """
+    return _NO_ALONE.fullmatch(" ".join(text.replace("\u2019", "'").split())) is not None
+
+
+def is_yes_alone(text: str) -> bool:
+    """Whether a reply is yes, and nothing more.
+
+    >>> [is_yes_alone(text) for text in ("Yes!", "yes, a cat")]
+    [True, False]
+    """
+    return _YES_ALONE.fullmatch(" ".join(text.split())) is not None
 
 
 def write_yes_or_no(truth: bool | None) -> str | None:
@@ -162,6 +191,65 @@ def find_choice_named(text: str, choices: Iterable[str]) -> str | None:
     else:
         place = _NTH[named["nth"]] if named["nth"] else int(named["number"])
     return listed[place - 1 if place > 0 else place] if 1 <= abs(place) <= len(listed) else None
+
+
+_HEDGED = compile_late(
+    r"^(?:(?:maybe|perhaps|probably|possibly|definitely|certainly|mostly|kind of|kinda|sort of|more like|rather|just|"
+    r"i(?: would|'d)? (?:think|guess|believe|say)(?: that)?|i am pretty sure(?: that)?|i'm pretty sure(?: that)?|"
+    r"(?:it|they|he|she|that|there)(?:'s|'re| is| are| was| were| must be| must have been| could be| could have been|"
+    r" might be| might have been| should be| looks? like| looked like)|(?:could|might|must) be|looks? like|looked like|"
+    r"yes|yeah|yep|no|nope|well|oh|u+h*m+|h+m+|uh|dunno|not sure(?: but)?|the answer is|pretty|very|really|"
+    r"actually|so|ok|okay)\b[\s,.:]*)+(?=\S)"
+)
+_HEDGED_AFTER = compile_late(
+    r"(?:[\s,.]+(?:i (?:think|guess|believe|suppose)|maybe|perhaps|probably|possibly|for sure|definitely|or so|"
+    r"or something|most likely|please|though|if i remember (?:right|correctly|well)|as far as i (?:know|remember)|"
+    r"not sure|i'm not sure|right))+$"
+)
+_JOINED = re.compile(r"\s*(?:,\s*(?:and|or)?|\band\b|\bor\b|&|/)\s*")
+_LEADING = frozenset({"a", "an", "the", "in", "on", "at", "by", "of", "or", "some", "it", "and"})
+
+
+def list_values_offered(choices: Iterable[str]) -> list[str]:
+    """The choices that say what holds, without those that say that nothing does, or that one cannot tell."""
+    return [choice for choice in choices if choice.casefold() not in NO_VALUES and not is_dont_know(choice)]
+
+
+def find_choices_meant(text: str, choices: Iterable[str]) -> str | None:
+    """The choice that a reply is in more words or fewer, or the several that it names, joined as it joins them.
+
+    >>> asked = ("on grass", "in the snow", "a man", "something else", "don't know")
+    >>> [find_choices_meant(text, asked) for text in ("the grass, I think", "grass or snow", "a or b", "a cat")]
+    ['on grass', 'on grass or in the snow', 'on grass or in the snow', None]
+    """
+    listed = list(choices)
+    plain = " ".join(text.casefold().replace("\u2019", "'").split()).strip(".!? ")
+    plain = plain.removeprefix("both ").removeprefix("either ")
+    bare = _HEDGED_AFTER.sub("", _HEDGED.sub("", plain))
+    values = list_values_offered(listed)
+    if (one := _find_by_words(bare, values) or find_choice_named(bare, listed)) is not None:
+        return one
+    pieces = [piece for piece in _JOINED.split(bare) if piece]
+    if not 1 < len(pieces) <= len(values):
+        return None
+    named = [_find_by_words(_HEDGED.sub("", piece), values) for piece in pieces]
+    if None in named:
+        named = [find_choice_named(piece, values) if len(piece) == 1 else None for piece in pieces]
+    found = list(dict.fromkeys(one for one in named if one is not None))
+    if None in named or len(found) != len(pieces):
+        return None
+    return (" or " if re.search(r"\bor\b|/", bare) else " and ").join(found)
+
+
+def _find_by_words(text: str, values: Sequence[str]) -> str | None:
+    """The one value that has the words of a text, in the singular or plural, whatever small words lead to them."""
+    words = _drop_small(text)
+    found = [value for value in values if _drop_small(value.casefold()) == words]
+    return found[0] if words and len(found) == 1 else None
+
+
+def _drop_small(text: str) -> list[str]:
+    return [singular_of_word(word) for word in text.split() if word not in _LEADING]
 
 
 def _strip_articles(text: str) -> str:

@@ -151,6 +151,9 @@ def test_among_products_words_that_pick_a_picture_and_want_nothing_are_heard_by_
         ((Say("red"), Say("green, not red")), (Say("green"),)),
         ((Say("red"), Say("green"), Like("p003", "but not red")), (Say("green"), Like("p003"))),
         ((Say("red"), Say("green"), Say("not red")), (Say("green"),)),
+        ((Say("red"), Like("p003", "green"), Say("not green")), (Like("p003"),)),
+        ((Like("p003", "green"), Say("yellow"), Say("not yellow")), (Like("p003", "green"),)),
+        ((Like("p003", "green"), Say("yellow"), Like("p004", "not yellow")), (Like("p004"),)),
     ],
 )
 def test_among_products_the_others_begin_anew_with_what_holds_where_something_is_taken_back(

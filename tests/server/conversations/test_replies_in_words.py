@@ -106,3 +106,13 @@ def test_a_description_is_recorded_as_it_was_said(client: TestClient) -> None:
     talk = Talk(client)
     talk.say("do you have a photo of red over blue?")
     assert talk.tree()[-1]["turn"] == {"say": "do you have a photo of red over blue?"}
+
+
+def test_two_turns_in_a_sentence_are_two_and_answered_once(client: TestClient) -> None:
+    talk = Talk(client)
+    talk.say("red over blue")
+    results = talk.say("start over, green over red")
+    assert results["turn"] == 3
+    assert shown(results) == shown(Talk(client).say("green over red"))
+    assert [(node["number"], node["parent"]) for node in talk.tree()] == [(1, 0), (2, 0), (3, 2)]
+    assert shown(client.get(f"{talk.address}/turns/3").json()) == shown(results)

@@ -10,7 +10,7 @@ Numpy only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
@@ -124,18 +124,19 @@ class One:
         ruled_out = state.ruled_out if heard is turn.turn else state.ruled_out | {turn.number}
         # Who only adds goes on looking for what is ruled out: they begin anew with what still holds.
         anew = heard is not turn.turn and takes_back(turn, state.composer)
-        to_hear = (*(map(Say, list_left(turn, state.composer)) if anew else ()), *(() if heard is None else (heard,)))
+        left = list_left(turn, state.composer, state.turns) if anew else ()
+        to_hear = (*left, *(() if heard is None else ((heard, turn.number),)))
         if not (anew or to_hear):
             return replace(state, composer=composer, ruled_out=ruled_out)
         if anew:
             state = replace(state, others={}, turns=(), heard=None, picks=())
         others = dict(state.others)
         for name, one in zip(names, map(self._other, names), strict=True):
-            for said in to_hear:
+            for said, number in to_hear:
                 others[name] = one.step(
-                    others[name] if name in others else one.begin(), _look_up(turn, said, one.reads)
+                    others[name] if name in others else one.begin(), _look_up(turn, said, number, one.reads)
                 )
-        turns = (*state.turns, *to_hear)
+        turns = (*state.turns, *(said for said, _ in to_hear))
         if heard is None:
             return replace(state, composer=composer, others=others, turns=turns, ruled_out=ruled_out)
         state = OneState(composer, others, turns, turn.number, collection, picks=state.picks, ruled_out=ruled_out)
@@ -220,20 +221,32 @@ def takes_back(turn: ResolvedTurn, before: ComposerState) -> bool:
     return any(turn.revise(label) != label for label in wanted)
 
 
-def list_left(turn: ResolvedTurn, before: ComposerState) -> tuple[str, ...]:
-    """The descriptions before a turn, as they still hold."""
+def list_left(turn: ResolvedTurn, before: ComposerState, turns: Sequence[Turn]) -> tuple[tuple[Turn, int], ...]:
+    """The descriptions before a turn and the picture that is gone on from, as they still hold, with their numbers.
+
+    What was said with that picture stays with it: "2 but in red", and then "not red", is like the second.
+    """
     assert turn.revise is not None
-    said = (turn.revise(part.label) for part in before.parts if part.kind == "words" and part.weight > 0)
-    return tuple(filter(None, said))
+    picked_at = max((part.turn for part in before.parts if part.kind in ("picture", "vocabulary")), default=None)
+    picked = next((said for said in reversed(turns) if isinstance(said, Like | Show)), None)
+    goes_on = isinstance(turn.turn, Like | Show)  # from another picture
+    left: dict[int, Turn] = {}
+    for part in before.parts:
+        if part.turn == picked_at and picked is not None:
+            if not goes_on:
+                left[part.turn] = replace(picked, text=turn.revise(picked.text))
+        elif part.kind == "words" and part.weight > 0 and (text := turn.revise(part.label)):
+            left[part.turn] = Say(text)
+    return tuple((said, number) for number, said in left.items())
 
 
-def _look_up(turn: ResolvedTurn, heard: Turn, reads: Reads) -> ResolvedTurn:
-    """The turn as another system reads it, of which only so much is heard."""
+def _look_up(turn: ResolvedTurn, heard: Turn, number: int, reads: Reads) -> ResolvedTurn:
+    """The turn as another system reads it, of which only so much is heard; or an earlier one, by its number."""
     assert turn.look_up_for is not None
     found = turn.look_up_for(reads)
     if heard is turn.turn or not isinstance(heard, Say | Like | Show):
         return found
-    pictures = () if isinstance(heard, Say) else found.pictures
+    pictures = () if isinstance(heard, Say) else found.pictures if number == turn.number else found.earlier(number)
     return replace(found, turn=heard, text=heard.text, pictures=pictures, changes=())
 
 
