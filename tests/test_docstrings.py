@@ -35,7 +35,7 @@ def test_what_a_docstring_shows_is_what_comes(name: str, tmp_path: Path, monkeyp
 OUTSIDE_WORDS = """
     timeout_keep_alive MatMulInteger B00A p000 p001 Blip2Config Blip2QFormerAttention Blip2QFormerIntermediate
     Blip2QFormerOutput LlamaRMSNorm VIEWFINDER_DATABASE_URL q_proj lora_A lora_B default LOW HIGH
-    mChat_test jsonl review Search_Space_val_50k
+    mChat_test jsonl review Search_Space_val_50k MatMulNBits
 """
 OUTSIDE = frozenset(OUTSIDE_WORDS.split())
 """Names of other programs and of data, and examples."""

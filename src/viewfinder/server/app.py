@@ -48,6 +48,7 @@ from viewfinder.session.states import MEMO
 if TYPE_CHECKING:
     from viewfinder.cluster import ActorShards
     from viewfinder.library import Library
+    from viewfinder.server.follow_ups import FollowUp
 
 
 ROUTERS = (
@@ -142,12 +143,11 @@ def create_app(
     install_embedding(app)
     install_program(app)
     install_pages(app, {STATIC: PAGES, **{it.static: it.pages for it in added if it.static is not None}})
-    follow_ups = (*FOLLOW_UPS, *(after for extension in added for after in extension.follow_ups))
 
     def describe() -> dict[str, Any]:
         from viewfinder.server.document import build_document  # few ask for it
 
-        return build_document(app, routers, follow_ups, settings)
+        return build_document(app, routers, [after for it in added for after in it.follow_ups], settings)
 
     app.openapi = describe  # type: ignore[method-assign]  # FastAPI's documented way
     return app
@@ -193,22 +193,6 @@ def open_services(library: LiveLibrary, settings: ServerSettings) -> Services:
     )
 
 
-API = "/api/v1"
-
-
-@dataclass(frozen=True)
-class FollowUp:
-    """After `operation` has answered `status`, everything below `address` can be asked for.
-
-    `known`: each parameter of those addresses, as a runtime expression of OpenAPI.
-    """
-
-    operation: str
-    status: int
-    address: str
-    known: dict[str, str]
-
-
 @dataclass(frozen=True)
 class Extension:
     """A part of the server that is served on request, such as user studies: its API, its pages and its service.
@@ -223,35 +207,3 @@ class Extension:
     pages: Mapping[str, tuple[str, ...]]
     start: Callable[[FastAPI, Services], None]
     run: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
-
-
-def here(*names: str) -> dict[str, str]:
-    """Parameters that are those of the request."""
-    return {name: f"$request.path.{name}" for name in names}
-
-
-ID = {"id": "$response.body#/id"}
-SESSION, TURN = f"{API}/sessions/{{id}}", f"{API}/sessions/{{id}}/turns/{{number}}"
-JOB, PICTURE = f"{API}/collection/jobs/{{id}}", f"{API}/pictures/{{picture}}"
-IN_SESSION = f"{SESSION}/pictures/{{picture}}"
-ALBUM = f"{API}/albums/{{id}}"
-FOLLOW_UPS = (
-    FollowUp("create_session", 201, SESSION, ID),
-    FollowUp("import_session", 201, SESSION, ID),
-    FollowUp("list_sessions", 200, SESSION, {"id": "$response.body#/sessions/0/id"}),
-    FollowUp("take_turn", 201, SESSION, here("id")),
-    FollowUp("take_turn", 201, TURN, {**here("id"), "number": "$response.body#/turn"}),
-    FollowUp("take_turn", 201, IN_SESSION, {**here("id"), "picture": "$response.body#/results/0/id"}),
-    FollowUp("edit_turn", 200, TURN, {**here("id"), "number": "$response.body#/results/turn"}),
-    FollowUp("search", 200, PICTURE, {"picture": "$response.body#/results/0/id"}),
-    FollowUp("similar_pictures", 200, PICTURE, {"picture": "$response.body#/results/0/id"}),
-    FollowUp("upload", 201, f"{API}/uploads/{{upload}}", {"upload": "$response.body#/id"}),
-    FollowUp("add_folder", 202, JOB, ID),
-    FollowUp("prepare_retriever", 202, JOB, ID),
-    FollowUp("list_jobs", 200, JOB, {"id": "$response.body#/jobs/0/id"}),
-    FollowUp("create_album", 201, ALBUM, ID),
-    FollowUp("list_albums", 200, ALBUM, {"id": "$response.body#/albums/0/id"}),
-    FollowUp("change_album", 200, ALBUM, here("id")),
-    FollowUp("create_export", 201, f"{API}/exports/{{id}}", ID),
-    FollowUp("add_token", 201, f"{API}/tokens/{{name}}", {"name": "$response.body#/name"}),
-)

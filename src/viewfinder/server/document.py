@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
@@ -17,11 +17,9 @@ from fastapi.routing import APIRoute, APIRouter
 
 from viewfinder.server.access.bodies import find_limit
 from viewfinder.server.access.tokens import ScopeCheck
+from viewfinder.server.follow_ups import FOLLOW_UPS, FollowUp
 from viewfinder.server.problems import ProblemDocument
 from viewfinder.server.settings import ServerSettings
-
-if TYPE_CHECKING:
-    from viewfinder.server.app import FollowUp
 
 Document = dict[str, Any]
 
@@ -32,7 +30,10 @@ TOKEN = {"type": "http", "scheme": "bearer", "description": "Not needed on loopb
 def build_document(
     app: FastAPI, routers: Sequence[APIRouter], follow_ups: Sequence[FollowUp], settings: ServerSettings
 ) -> Document:
-    """The OpenAPI 3.1 document of an app with these routers, made once; `x-max-bytes` says how large a body may be."""
+    """The OpenAPI 3.1 document of an app with these routers, made once; `x-max-bytes` says how large a body may be.
+
+    `follow_ups`: those of what is served beside the rest.
+    """
     if app.openapi_schema is None:
         made = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
         shapes = made.setdefault("components", {}).setdefault("schemas", {})
@@ -47,7 +48,7 @@ def build_document(
             without_files = ("507",) if {"access", "health"} & set(operation["tags"]) else ()
             for status in (*without_body, *without_words, *without_files):
                 operation["responses"].pop(status, None)
-        add_links(made, follow_ups)
+        add_links(made, (*FOLLOW_UPS, *follow_ups))
         for route in (route for router in routers for route in router.routes):
             if isinstance(route, APIRoute) and route.include_in_schema:
                 checks = [one.call for one in route.dependant.dependencies if isinstance(one.call, ScopeCheck)]

@@ -6,8 +6,9 @@ from pathlib import Path
 
 from fastapi import FastAPI
 
-from viewfinder.server.app import API, Extension, FollowUp, here
+from viewfinder.server.app import Extension
 from viewfinder.server.database import StudyRows
+from viewfinder.server.follow_ups import API, FollowUp, here
 from viewfinder.server.services import Services
 from viewfinder.studies import routes
 from viewfinder.studies.studies import Studies
