@@ -129,7 +129,6 @@ FIGURES = (
                 *(f"server/static/{name}" for name in ("js/actions.js", "js/grid.js", "js/say.js")),
                 *SERVER,
                 *TURN,
-                *SENTENCES,
             ),
         },
     ),

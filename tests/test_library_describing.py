@@ -76,7 +76,7 @@ def test_what_a_catalogue_no_longer_says_of_a_picture_is_gone(filled: tuple[Libr
         ([{"price": 1}], r"catalogue: no row is about a picture: its column 'price' has '1', but the files are '0"),
         (["a.jpg"], r"catalogue, row 1: a mapping of columns to values is needed, this is str 'a\.jpg'"),
         ([{"file": "a"}, {3: "b"}], r"catalogue, row 2: a mapping of columns"),
-        (7, r"catalogue: str or PathLike or Iterable is needed, this is int"),
+        (7, r"catalogue: str or PathLike or Iterable or Frame is needed, this is int"),
     ],
 )
 def test_rows_that_are_none_are_refused_in_one_line(

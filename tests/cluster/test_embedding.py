@@ -47,7 +47,8 @@ def check_same(library: Library, expected: Library) -> None:
     for space in expected.store.spaces():
         ids, vectors_nd = expected.store.read_vectors(space)
         assert library.store.read_vectors(space)[0] == ids
-        np.testing.assert_allclose(library.store.read_vectors(space)[1], vectors_nd, atol=1e-6)
+        # Half precision, of products whose last bits depend on how many pictures are multiplied together.
+        np.testing.assert_allclose(library.store.read_vectors(space)[1], vectors_nd, rtol=1e-3, atol=2e-5)
 
 
 @pytest.fixture

@@ -81,7 +81,7 @@ def test_a_correction_counts_together_with_what_it_corrects() -> None:
 @pytest.mark.parametrize(
     "turn",
     [
-        Reject((), "a dog"),
+        Reject((), "a cat"),
         Reject(("p001",)),
         Like("p001", "but brown"),
         Say("no people"),

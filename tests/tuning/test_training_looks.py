@@ -37,7 +37,7 @@ def write_pictures(folder: Path, count: int) -> list[Path]:
 def test_colours_and_light_are_measured_from_pixels() -> None:
     assert measure_chroma(COLOURFUL) > 0.7
     assert measure_chroma(np.full((8, 8, 3), (200, 190, 210), np.uint8)) * 255 == 20
-    assert measure_lightness(np.full((8, 8, 3), 51, np.uint8)) == np.float64(0.2)
+    assert measure_lightness(np.full((8, 8, 3), 51, np.uint8)) == pytest.approx(0.2)
 
 
 def test_a_copy_without_colours_keeps_what_is_light_and_dark() -> None:
