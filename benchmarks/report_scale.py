@@ -258,8 +258,8 @@ def kinds_table(sizes: dict[int, dict[str, Any]], largest: int) -> list[str]:
 
 
 def deep_table(sizes: dict[int, dict[str, Any]]) -> list[str]:
-    """Ranks, and pages far down, a column a size."""
-    deep = {size: found for size, found in sizes.items() if found.get("deep")}
+    """Ranks, and pages far down, a column a large size."""
+    deep = {size: found for size, found in sizes.items() if size >= KINDS_AT[0] and found.get("deep")}
     rows = [
         [name.replace("rank_of", "`rank_of`"), *(_time(found["deep"][name]) for found in deep.values())]
         for name in deep[min(deep)]["deep"]

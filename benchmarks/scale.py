@@ -50,6 +50,7 @@ from viewfinder.search.turn_scores import warm_scores
 from viewfinder.session.session import Session
 from viewfinder.store.half_rows import take_rows
 from viewfinder.store.rows import FileRecord, PictureRow
+from viewfinder.store.snapshot_files import GROWS_FROM
 
 SHARES = {"half": 0.5, "tenth": 0.1, "hundredth": 0.01, "thousandth": 0.001}
 """Catalogue columns, and the share of pictures that have the value "yes" in each; those of `<name> alike` are alike."""
@@ -112,7 +113,7 @@ def main() -> None:
         vectors_nd = make_vectors(photos, made_by, size, given.work)
         library = open_library(vectors_nd, given.work / str(size))
         found: dict[str, Any] = results["sizes"].setdefault(str(size), {})
-        without = {*given.without, *(LEFT_OUT if size >= LARGE_FROM else ())}
+        without = {*given.without, *(LEFT_OUT if size >= LARGE_FROM else ("snapshot",) if size < GROWS_FROM else ())}
         if "snapshot" not in without:
             found["snapshot"] = measure_snapshot(given.data, given.work, size)
         if "index" not in without:
