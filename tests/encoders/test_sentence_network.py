@@ -105,3 +105,14 @@ def test_another_network_is_refused(model: tuple[Weights, list[str]], tmp_path: 
     )
     onnx.save(helper.make_model(graph), tmp_path / "other.onnx")
     assert [*read_model(tmp_path / "other.onnx")[0]] == ["packed"]
+
+
+def test_weights_that_begin_anywhere_in_a_file_are_given_where_every_processor_reads_them(
+    model: tuple[Weights, list[str]],
+) -> None:
+    arranged = arrange_weights(*model)
+    network = inference_session(GRAPH, threads=1, weights=arranged)
+    assert not all(array.flags.aligned for array in arranged.values())  # else the package would be another one
+    assert network.kept.keys() == arranged.keys()
+    for name, value in network.kept.items():
+        assert value.data_ptr() % arranged[name].itemsize == 0, name

@@ -35,7 +35,7 @@ def inference_session(
 
     `on_gpu`: use a GPU if ONNX Runtime finds one here; otherwise, as for everything under a millisecond, the CPU.
     `is_brief`: it is run a few times at most, so that nothing is made faster that has to be prepared.
-    `weights`: the tensors that the model says lie elsewhere, by name, contiguous.
+    `weights`: the tensors that the model says lie elsewhere, by name.
     """
     # Read when the library is loaded: without it, a device id is written, and events may be sent.
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
@@ -49,7 +49,9 @@ def inference_session(
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         options.add_session_config_entry("session.disable_prepacking", "1")
         options.enable_cpu_mem_arena = False
-    kept = {name: onnxruntime.OrtValue.ortvalue_from_numpy(array) for name, array in (weights or {}).items()}
+    # Those of a mapped file may begin at any byte, and not every processor reads numbers from there.
+    aligned = {name: np.require(array, requirements=["C", "ALIGNED"]) for name, array in (weights or {}).items()}
+    kept = {name: onnxruntime.OrtValue.ortvalue_from_numpy(array) for name, array in aligned.items()}
     if kept:
         options.add_external_initializers(list(kept), list(kept.values()))
     source = model if isinstance(model, bytes) else str(model)

@@ -18,8 +18,8 @@ from viewfinder.search.samples import SMALL_SAMPLE
 from viewfinder.store.growing_arrays import release_rows
 
 SCANNED = 3_000
-"""Up to this many pictures all are scored, which costs about as much as a search of the index: each lies in a page of
-memory of its own."""
+"""Up to this many pictures all are scored, which costs about as much as a search of the index: each is read by
+itself."""
 
 COMPARED_AT_ONCE = 65_536
 """Ids that are compared at once."""
